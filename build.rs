@@ -1,13 +1,13 @@
-//! Names the commit of a packed crate.
+//! Sets the commit of a packed crate.
 
 use std::path::Path;
 use std::{env, fs, io};
 
-/// The file that cargo puts into a packed crate. A repository is not asked: its commit would build
-/// everything anew.
+/// Written by cargo into a packed crate. The repository itself is not queried: a new commit would
+/// rebuild everything.
 const PACKED: &str = ".cargo_vcs_info.json";
 
-/// `WALWISE_COMMIT` of a packed crate, unless whoever builds it says so (packaging/binary).
+/// Sets `WALWISE_COMMIT` from a packed crate, unless the packager has set it (packaging/binary).
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed=WALWISE_COMMIT");
     if env::var_os("WALWISE_COMMIT").is_some() || !Path::new(PACKED).is_file() {

@@ -1,29 +1,28 @@
 //! The command line: parses, dispatches, prints, and reports the result by the exit code.
 //!
 //! One file per command. Errors go to standard error as one sentence with a remedy; a closed reader
-//! counts as success. Commands print through `out` alone, so that nothing else can write to the
-//! terminal.
+//! counts as success. Commands print through `out` only, which escapes terminal control sequences.
 
 pub mod examples;
-pub mod extent {
+pub mod detail_level {
     //! How much of the report the text of `check` shows: the short form, all of it, or one part.
 
     use clap::{Args, ValueEnum};
 
-    use crate::report::telling::ReportPart;
+    use crate::report::view::ReportPart;
 
-    /// How much of the report is shown as text; the short form without any of it.
+    /// How much of the report is shown as text; without options the short form.
     #[derive(Args, Debug, Default, Clone)]
-    pub struct Extent {
-        /// The whole report as text: evidence, reasons, what is allowed at a price, how to undo.
+    pub struct DetailLevel {
+        /// The full report as text: evidence, reasons, optional changes, how to undo.
         #[arg(long, short)]
         pub verbose: bool,
-        /// One part of the whole report.
+        /// One part of the full report.
         #[arg(long, value_enum, value_name = "PART", conflicts_with = "verbose")]
         pub only: Option<OnlyPart>,
     }
 
-    /// What `--only` can be.
+    /// Values of `--only`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
     pub enum OnlyPart {
         /// What to do, in order, with the commands to apply, verify and undo it.
@@ -33,13 +32,12 @@ pub mod extent {
         /// Commit latency, method by method.
         #[value(alias = "price")]
         Latency,
-        /// What is not known, what it leaves undecided, and what would help.
+        /// What is unknown, what it leaves undecided, and what would help.
         Unknown,
     }
 
     impl OnlyPart {
-        /// The part of the report.
-        pub fn part(self) -> ReportPart {
+        pub fn report_part(self) -> ReportPart {
             match self {
                 Self::Plan => ReportPart::Plan,
                 Self::Evidence => ReportPart::Evidence,
@@ -51,11 +49,10 @@ pub mod extent {
 }
 pub mod args;
 mod input;
-mod named_file;
+mod input_file;
 mod rule_directory;
 mod error {
-    //! The ways in which a command ends early. The exit code of each is given by
-    //! [`crate::cli::run`].
+    //! The reasons for which a command ends early. [`crate::cli::run`] maps each to an exit code.
 
     /// Why a command ended early.
     #[derive(Debug, thiserror::Error)]
@@ -66,8 +63,8 @@ mod error {
         /// Anything else: exit code 1.
         #[error(transparent)]
         Other(#[from] anyhow::Error),
-        /// Ended by a signal: exit code 128 + n. The second field is an error while it ended.
-        #[error("ended by a signal")]
+        /// Ended by a signal: exit code 128 + n. The second field is an error of the cleanup.
+        #[error("stopped by a signal")]
         Signal(i32, Option<String>),
     }
 }
@@ -76,14 +73,15 @@ mod version {
     //! `walwise --version`: the version, the commit that the program was built from, and the rules
     //! and tables in it.
     //!
-    //! Whoever builds it names the commit (packaging/binary), or the packed crate does (build.rs).
+    //! Packagers set the commit in the environment (packaging/binary); in the packed crate build.rs
+    //! does.
 
     use crate::session;
 
-    /// A line each; scripts may rely on the first one, which is `walwise VERSION`.
+    /// One line each; the first is stable for scripts: `walwise VERSION`.
     pub(super) fn lines() -> String {
         let commit = option_env!("WALWISE_COMMIT").filter(|commit| !commit.is_empty());
-        let commit = commit.unwrap_or("unknown: whoever built this did not name it");
+        let commit = commit.unwrap_or("unknown: not set when this was built");
         let pack = session::shipped_fingerprint();
         format!(
             "walwise {}\ncommit {commit}\npack   {pack}\n",
@@ -92,213 +90,219 @@ mod version {
     }
 }
 mod rule_files {
-    //! The user's rules: those of this machine, `/etc/walwise/rules.d`, and those named on the
-    //! command line. Reading them is left to [`super::rule_directory`].
+    //! The user's rules: `/etc/walwise/rules.d` and those named on the command line.
+    //! [`super::rule_directory`] reads them, in a subprocess.
     //!
-    //! The rules belong to the judging machine, so a capture of another host is judged by the rules
-    //! of this one. An unusable file disables nothing else: the report names it, and a check
+    //! Rules belong to the machine that runs walwise, so a capture of another host is judged by
+    //! local rules. An unusable file disables nothing else: the report names it, and a check
     //! without findings then ends with 2 instead of 0.
 
     use std::fs;
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use super::rule_directory::{OF_THIS_MACHINE, RuleFiles, Together, says, shown};
+    use super::rule_directory::{
+        RuleFiles, SYSTEM_RULES, SelectedRuleFiles, display_path, file_error,
+    };
     use super::{CliError, input, out};
     use crate::rules::{RuleExamples, RuleSet};
     use crate::session;
     use crate::text;
 
-    /// The exit code when rules that should be in force are not, and there is no other failure.
+    /// The exit code if rules are not in force and nothing else failed.
     const NOT_IN_FORCE: u8 = 2;
 
-    /// The rules: built in, those of this machine, and those of `--rules`.
+    /// The built-in rules, those of this machine, and those of `--rules`.
     pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-        read(dir, RuleExamples::Left)
+        load_rules(dir, RuleExamples::Skipped)
     }
 
-    /// The same with the examples of those that are built in.
+    /// The same, with the examples of the built-in rules.
     pub(super) fn rules_with_examples(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-        read(dir, RuleExamples::Read)
+        load_rules(dir, RuleExamples::Read)
     }
 
-    fn read(dir: Option<&Path>, examples: RuleExamples) -> Result<RuleSet, CliError> {
-        let of_machine = Path::new(OF_THIS_MACHINE);
-        // Nearly every machine has none, which is visible at once.
+    fn load_rules(dir: Option<&Path>, examples: RuleExamples) -> Result<RuleSet, CliError> {
+        let of_machine = Path::new(SYSTEM_RULES);
+        // Most machines have none: this saves them a subprocess.
         let none =
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
             (None, true) => RuleFiles::default(),
             _ => match input::rules(dir) {
                 Ok(found) => found.map_err(CliError::Usage)?,
-                Err(e) => return Err(cannot("read the rules in", dir.unwrap_or(of_machine), &e)),
+                Err(e) => {
+                    return Err(usage_error(
+                        "read the rules in",
+                        dir.unwrap_or(of_machine),
+                        &e,
+                    ));
+                }
             },
         };
         let (rules, _) = RuleSet::with_user_files(&found.files, examples, session::today());
         Ok(rules.with_notes(found.ignored, found.remarks))
     }
 
-    /// The exit code of a command with this result and these rules; prints the reason where it
-    /// changes.
+    /// The exit code of a command under these rules; prints why if it is not `code`.
     pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
         if code != 0 || rules.not_in_force().is_empty() {
             return code;
         }
         for sentence in rules.not_in_force() {
-            out::complain(sentence);
+            out::print_error(sentence);
         }
         NOT_IN_FORCE
     }
 
-    /// Rule files, named one by one or by their directory, for work on them: all must be readable.
-    /// The other rules of this machine are in force beside them, as in a run.
-    pub(super) fn named(paths: &[PathBuf]) -> Result<Together, CliError> {
+    /// Rule files to check, named one by one or by their directory; all must be readable. The other
+    /// rules of this machine stay in force, as in a normal run.
+    pub(super) fn selected_files(paths: &[PathBuf]) -> Result<SelectedRuleFiles, CliError> {
         let all = paths
             .iter()
-            .map(|path| shown(path))
+            .map(|path| display_path(path))
             .collect::<Vec<_>>()
             .join(", ");
         let answer = input::rule_files(paths).map_err(|e| {
-            CliError::Usage(format!("cannot read {all}: {}", text::error_words(&e)))
+            CliError::Usage(format!("cannot read {all}: {}", text::error_message(&e)))
         })?;
         answer.map_err(CliError::Usage)
     }
 
-    fn cannot(what: &str, path: &Path, error: &io::Error) -> CliError {
-        CliError::Usage(says(what, path, error))
+    fn usage_error(what: &str, path: &Path, error: &io::Error) -> CliError {
+        CliError::Usage(file_error(what, path, error))
     }
 }
 mod host;
-mod kept;
+mod report_store;
 mod baseline {
-    //! The report that a check is compared with: one that was named, or the one that was kept last
+    //! The report that a check is compared with: a named one, or the last saved one
     //! ([`super::kept`]).
 
     use std::io::{self, Read};
     use std::path::Path;
 
     use super::args::Check;
-    use super::kept::Shelf;
+    use super::report_store::ReportStore;
     use super::{CliError, input, out};
+    use crate::escape::Command;
     use crate::host::path_bytes;
-    use crate::quote::Command;
     use crate::report::Format;
-    use crate::report::difference::{Kept, LARGEST};
+    use crate::report::difference::{MAX_BYTES, ReportSnapshot};
     use crate::session::Session;
     use crate::text;
 
-    /// The value of `--baseline` for the report that was kept last.
+    /// The value of `--baseline` for the last saved report.
     const LAST: &str = "last";
 
-    /// Checks that the options are compatible.
-    pub(super) fn check(args: &Check) -> Result<(), CliError> {
-        if args.baseline.is_none() || args.format.compares() {
+    pub(super) fn check_options(args: &Check) -> Result<(), CliError> {
+        if args.baseline.is_none() || args.format.shows_difference() {
             return Ok(());
         }
         let forms: Vec<_> = Format::ALL
             .into_iter()
-            .filter(|form| form.compares())
+            .filter(|form| form.shows_difference())
             .map(Format::name)
             .collect();
         Err(CliError::Usage(format!(
-            "a difference is shown in {} only; leave out --baseline, or take --format {}",
+            "--baseline works with {} only; leave it out, or use --format {}",
             forms.join(" and "),
             forms.join(" or ")
         )))
     }
 
-    /// The report to compare with, if one was requested. Under `--save` a kept one that is missing
-    /// or unusable is a notice, because the run that begins a series has none, and the next one
-    /// compares with what this one keeps.
-    pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliError> {
+    /// The report to compare with, if one was requested. With `--save` a missing or unusable last
+    /// report is only a notice: the first run of a series has none.
+    pub(super) fn load(
+        args: &Check,
+        session: &Session,
+    ) -> Result<Option<ReportSnapshot>, CliError> {
         let Some(name) = &args.baseline else {
             return Ok(None);
         };
         if name != Path::new(LAST) {
-            return parse(name, input::open(name, LARGEST)).map(Some);
+            return parse(name, input::open(name, MAX_BYTES)).map(Some);
         }
-        match last(args, session) {
+        match last_report(args, session) {
             Err(CliError::Usage(sentence)) if args.save => {
-                out::notice(&format!("nothing is compared: {sentence}"));
+                out::print_notice(&format!("no comparison: {sentence}"));
                 Ok(None)
             }
             found => found.map(Some),
         }
     }
 
-    /// The report that was kept last.
-    fn last(args: &Check, session: &Session) -> Result<Kept, CliError> {
+    fn last_report(args: &Check, session: &Session) -> Result<ReportSnapshot, CliError> {
         let target = args.target.as_deref();
-        let shelf = Shelf::of(session, target)?;
-        let place = text::safe(path_bytes(&shelf.directory));
+        let shelf = ReportStore::for_target(session, target)?;
+        let place = text::display_safe(path_bytes(&shelf.directory));
         let newest = shelf.newest().map_err(|error| {
             CliError::Usage(format!(
-                "cannot look into {place}: {}",
-                text::error_words(&error)
+                "cannot read {place}: {}",
+                text::error_message(&error)
             ))
         })?;
         match newest {
-            Some(path) => parse(&path, input::open_regular(&path, LARGEST)),
+            Some(path) => parse(&path, input::open_regular(&path, MAX_BYTES)),
             None if args.save => Err(CliError::Usage(format!(
-                "no baseline is kept in {place} yet"
+                "no baseline is saved in {place} yet"
             ))),
             None => Err(CliError::Usage(format!(
-                "no baseline is kept in {place}; `{}` keeps one",
-                keeps(target)
+                "no baseline is saved in {place}; `{}` saves one",
+                save_command(target)
             ))),
         }
     }
 
-    /// A report, from its file.
-    fn parse(path: &Path, opened: io::Result<impl Read>) -> Result<Kept, CliError> {
+    fn parse(path: &Path, opened: io::Result<impl Read>) -> Result<ReportSnapshot, CliError> {
         let refuse = |what: String| {
             CliError::Usage(format!("cannot compare with {}: {what}", path.display()))
         };
         let kept = opened.map_err(|error| match error.kind() {
             io::ErrorKind::IsADirectory => refuse(format!(
-                "it is a directory; name a report, or write `--baseline {LAST}` before the target"
+                "it is a directory; name a report, or put `--baseline {LAST}` before the target"
             )),
-            _ => refuse(text::error_words(&error)),
+            _ => refuse(text::error_message(&error)),
         })?;
-        Kept::parse(kept).map_err(|error| refuse(error.to_string()))
+        ReportSnapshot::parse(kept).map_err(|error| refuse(error.to_string()))
     }
 
-    /// The command that keeps a baseline.
-    fn keeps(target: Option<&Path>) -> String {
-        let of = |target: &Path| Command::check(&text::safe(path_bytes(target)), " --save");
-        Command::or_why(target.map_or(Some(Command::new("walwise check --save")), of))
+    /// The command that saves a baseline.
+    fn save_command(target: Option<&Path>) -> String {
+        let of = |target: &Path| Command::check(&text::display_safe(path_bytes(target)), " --save");
+        Command::or_placeholder(target.map_or(Some(Command::new("walwise check --save")), of))
     }
 }
 mod capture {
-    //! `walwise capture`: this host as one text file, for others to examine.
+    //! `walwise capture`: this host as one text file, to be analysed elsewhere.
 
-    use super::args::{Capture, From};
+    use super::args::{Capture, HostArgs};
     use super::host;
-    use super::out::{Delivery, ExitResult};
+    use super::out::{ExitResult, OutputTarget};
     use crate::collect;
     use crate::host::{LiveHost, RecordingHost};
     use crate::rules::RuleSet;
     use crate::session;
 
-    /// Reads everything that a check would read and writes the questions with their answers.
+    /// Reads everything that a check would read, and writes all questions with their answers.
     pub(super) fn run(args: &Capture) -> ExitResult {
-        let delivery = Delivery::find(&args.output, false)?;
-        let live = LiveHost::to_look();
+        let delivery = OutputTarget::open(&args.output, false)?;
+        let live = LiveHost::with_started_child();
         let recording = RecordingHost::new(&live);
-        let from = From {
+        let from = HostArgs {
             new: true,
             servers: args.servers.clone(),
-            ..From::default()
+            ..HostArgs::default()
         };
-        let session = host::look_at(
+        let session = host::read_session(
             &recording,
             &from,
             args.target.as_deref(),
             RuleSet::default(),
         )?;
-        collect::ask_of_all(&recording, &session.read);
+        collect::query_all_targets(&recording, &session.facts);
         let comment = format!(
-            "walwise {}, {}; read it before you share it",
+            "walwise {}, {}; check it before you share it",
             env!("CARGO_PKG_VERSION"),
             session::now()
         );
@@ -307,8 +311,7 @@ mod capture {
 }
 mod facts;
 pub mod generate {
-    //! `walwise generate`: documents made from the program itself, so that they always agree with
-    //! it.
+    //! `walwise generate`: documents made from the program itself, so they cannot disagree with it.
 
     use clap::CommandFactory;
     use clap_complete::aot::{self, Generator};
@@ -316,11 +319,9 @@ pub mod generate {
     use super::args::{Cli, Generate, Shell};
     use super::out::{ExitResult, print};
 
-    /// What every recommendation and every report keeps; the tests of the report make it from the
-    /// types and compare.
+    /// The JSON schema of the report; a test of the report derives it from the types and compares.
     const SCHEMA: &str = include_str!("../assets/report.schema.json");
 
-    /// Prints the requested document.
     pub(super) fn run(what: &Generate) -> ExitResult {
         match what {
             Generate::Completions { shell } => print(&completions(*shell).1),
@@ -328,7 +329,7 @@ pub mod generate {
         }
     }
 
-    /// The completion script of a shell, behind the name of the file that the shell expects.
+    /// The file name that the shell expects, and the completion script.
     pub fn completions(shell: Shell) -> (String, String) {
         fn script(shell: impl Generator) -> (String, String) {
             let mut bytes = Vec::new();
@@ -356,27 +357,28 @@ mod explain {
     use super::host;
     use super::out::{ExitResult, print};
     use super::rule_files;
-    use super::rules::no_rule;
-    use crate::facts::{Need, Scope, Subject};
+    use super::rules::unknown_rule;
+    use crate::facts::{MissingFact, Scope, Subject};
     use crate::rules::explain;
     use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
     use crate::text::page::TextBuilder;
     use crate::{report, session};
 
-    /// Prints the trace of one rule on every subject, or on those of one target.
+    /// Prints the trace of a rule for each of its subjects, or for those of the target.
     pub(super) fn run(args: &Explain) -> ExitResult {
         let rules = host::rules(args.from.rules.as_deref())?;
         if rules.find(&args.rule).is_none() {
-            return Err(no_rule(&rules, &args.rule));
+            return Err(unknown_rule(&rules, &args.rule));
         }
-        let session = host::look_assuming(&args.from, args.target.as_deref(), rules, &args.assume)?;
-        let (facts, _) = session.judged();
+        let session =
+            host::open_session_assuming(&args.from, args.target.as_deref(), rules, &args.assume)?;
+        let (facts, _) = session.conclusions();
         let Some(rule) = session.rules.find(&args.rule) else {
             return Ok(1);
         };
-        let mut subjects = rules::subjects(rule, &facts);
+        let mut subjects = rules::rule_subjects(rule, &facts);
         if args.target.is_some() {
-            let concerns = report::Concerns::from_facts(&facts);
+            let concerns = report::SubjectsByTarget::from_facts(&facts);
             let about = |target| concerns.subjects(target);
             let concerned: BTreeSet<Subject> =
                 facts.subjects(Scope::Target).flat_map(about).collect();
@@ -385,49 +387,49 @@ mod explain {
         }
         if subjects.is_empty() {
             let of = if args.target.is_some() {
-                "none belongs to this target"
+                "this target has none"
             } else {
-                "none was found"
+                "none was found here"
             };
             return Err(CliError::Usage(format!(
-                "`{}` is about a {}, and {of}",
+                "`{}` applies to a {}; {of}",
                 rule.id, rule.scope
             )));
         }
-        let explain =
-            |subject: &Subject| rules::evaluate_one(rule, &facts, subject, session.circumstances());
+        let explain = |subject: &Subject| {
+            rules::evaluate_rule(rule, &facts, subject, session.circumstances())
+        };
         let findings: Vec<Finding> = subjects.iter().map(explain).collect();
         let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
         let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
         let mut page = TextBuilder::default();
         for finding in &told {
-            explanation(&mut page, finding);
+            push_explanation(&mut page, finding);
         }
         if told.is_empty() || args.target.is_some() {
             for finding in &others {
-                explanation(&mut page, finding);
+                push_explanation(&mut page, finding);
             }
         } else if !others.is_empty() {
             let names: Vec<String> = others
                 .iter()
                 .map(|finding| finding.subject.to_string())
                 .collect();
-            page.para(
+            page.paragraph(
                 0,
                 &format!(
-                    "does not apply to {}; name a target to see why",
+                    "does not apply to {}; name a target for the reason",
                     names.join(", ")
                 ),
             );
         }
-        about(&mut page, rule, &session.rules);
+        push_rule_metadata(&mut page, rule, &session.rules);
         let code = print(&page.finish())?;
         Ok(rule_files::exit_code(code, &session.rules))
     }
 
-    /// The parts that are the same on every subject: references, measurements, a changed level, the
-    /// pack.
-    fn about(page: &mut TextBuilder, rule: &Rule, rules: &RuleSet) {
+    /// What does not depend on the subject: sources, evidence, an overridden level, the pack.
+    fn push_rule_metadata(page: &mut TextBuilder, rule: &Rule, rules: &RuleSet) {
         page.hanging(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
             for (line, at) in evidence.lines().iter().zip(0..) {
@@ -439,39 +441,43 @@ mod explain {
             }
         }
         if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
-            page.para(0, &given.note(false).to_string());
+            page.paragraph(0, &given.note(false).to_string());
         }
-        page.para(0, &session::pack(rules).words());
+        page.paragraph(0, &session::pack(rules).describe());
     }
 
-    fn explanation(page: &mut TextBuilder, finding: &Finding) {
-        page.para(
+    fn push_explanation(page: &mut TextBuilder, finding: &Finding) {
+        page.paragraph(
             0,
             &format!(
                 "{} on {}: {}",
                 finding.rule,
                 finding.subject,
-                finding.outcome.word()
+                finding.outcome.as_str()
             ),
         );
-        page.para(2, &finding.title);
+        page.paragraph(2, &finding.title);
         if let Some(trace) = &finding.trace {
-            explain::lines(page, 2, trace);
+            explain::write_trace(page, 2, trace);
         }
         if let Outcome::Undecided { needs } = &finding.outcome {
             for (set, at) in needs.iter().zip(0..) {
-                let facts: Vec<String> = set.iter().map(need).collect();
+                let facts: Vec<String> = set.iter().map(need_text).collect();
                 page.hanging(
                     2,
-                    if at == 0 { "would decide it: " } else { "or: " },
+                    if at == 0 {
+                        "needed to decide: "
+                    } else {
+                        "or: "
+                    },
                     &facts.join(" and "),
                 );
             }
         }
-        page.gap();
+        page.blank_line();
     }
 
-    fn need(need: &Need) -> String {
+    fn need_text(need: &MissingFact) -> String {
         let help = need
             .remedy
             .as_ref()
@@ -486,24 +492,24 @@ mod screens;
 mod signals;
 mod trial;
 mod show {
-    //! `walwise show`: a kept report from its file, told again. Nothing is looked at.
+    //! `walwise show`: a saved report from its file, as text. Nothing on the host is read.
 
     use super::CliError;
     use super::args::{Show, ShowFormat};
     use super::input;
-    use super::out::{Delivery, ExitResult};
-    use crate::report::KeptReport;
-    use crate::report::difference::LARGEST;
+    use super::out::{ExitResult, OutputTarget};
+    use crate::report::SavedReport;
+    use crate::report::difference::MAX_BYTES;
     use crate::text;
 
     pub(super) fn run(args: &Show) -> ExitResult {
-        let delivery = Delivery::find(&args.output, false)?;
+        let delivery = OutputTarget::open(&args.output, false)?;
         let refuse = |what: String| {
             CliError::Usage(format!("cannot show {}: {what}", args.report.display()))
         };
-        let document = input::open(&args.report, LARGEST)
-            .map_err(|error| refuse(text::error_words(&error)))?;
-        let kept = KeptReport::read(document).map_err(|error| refuse(error.to_string()))?;
+        let document = input::open(&args.report, MAX_BYTES)
+            .map_err(|error| refuse(text::error_message(&error)))?;
+        let kept = SavedReport::parse(document).map_err(|error| refuse(error.to_string()))?;
         delivery.deliver(&match args.format {
             ShowFormat::Text => kept.text(),
             ShowFormat::Json => kept.json().to_owned(),
@@ -514,22 +520,22 @@ mod show {
 }
 mod check;
 mod upgrade {
-    //! `walwise upgrade`: the changes by the next kernel, distribution and tools, and an exit code
-    //! for the obstacles.
+    //! `walwise upgrade`: what the next kernel, distribution or tools change. The exit code reports
+    //! blockers.
     //!
-    //! It is `check --assume` with its own wording. Nothing is measured, and the present state of
-    //! the machine has no influence on the exit code.
+    //! It is `check --assume` with its own report. Nothing is measured, and existing problems count
+    //! only if they affect the next boot.
 
     use super::CliError;
     use super::args::{PlainFormat, UpgradeArgs};
     use super::host;
-    use super::out::{Delivery, ExitResult};
-    use crate::host::RememberingHost;
+    use super::out::{ExitResult, OutputTarget};
+    use crate::host::CachingHost;
     use crate::report::{self, json, text};
     use crate::session::upgrade::{self, ComponentVersions};
 
     pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
-        let delivery = Delivery::find(&args.output, false)?;
+        let delivery = OutputTarget::open(&args.output, false)?;
         let next = ComponentVersions {
             kernel: args.kernel.clone(),
             os: args.os.clone(),
@@ -539,18 +545,18 @@ mod upgrade {
         };
         let rules = host::rules(args.from.rules.as_deref())?;
         let machine = host::open(args.from.host.as_deref())?;
-        let machine = RememberingHost::new(machine.as_ref());
-        let session = host::look_at(&machine, &args.from, None, rules)?;
-        let mut texts = upgrade::assumptions(&next, &session.read).map_err(CliError::Usage)?;
+        let machine = CachingHost::new(machine.as_ref());
+        let session = host::read_session(&machine, &args.from, None, rules)?;
+        let mut texts = upgrade::assumptions(&next, &session.facts).map_err(CliError::Usage)?;
         texts.extend(args.assume.iter().cloned());
-        let hypothesis = host::supposed(&texts, &session, &machine, &args.from, None)?;
+        let hypothesis = host::read_hypothesis(&texts, &session, &machine, &args.from, None)?;
         let mut report = session.report();
         let (supposed, what_if) = session.what_if(&report, &hypothesis);
-        let changes = report::Upgrade::between(&report, &supposed);
+        let changes = report::Upgrade::compare(&report, &supposed);
         let condition = args.fail_on.condition(args.fail_on_undecided);
         let code = condition.map_or(0, |condition| changes.exit_code(condition));
         let document = match args.format {
-            PlainFormat::Text => text::upgrade(&report, &what_if, &changes),
+            PlainFormat::Text => text::render_upgrade(&report, &what_if, &changes),
             PlainFormat::Json => {
                 (report.what_if, report.upgrade) = (Some(what_if), Some(changes));
                 json::render(&report)
@@ -560,7 +566,7 @@ mod upgrade {
         Ok(code)
     }
 }
-mod removed;
+mod removed_words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -582,8 +588,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(cli) => dispatch(cli),
         Err(error) if error.kind() == ErrorKind::DisplayVersion => out::print(&version::lines()),
         Err(error) => {
-            if let Some(sentence) = removed::sentence(&error, &arguments) {
-                out::complain(sentence);
+            if let Some(sentence) = removed_words::replacement_hint(&error, &arguments) {
+                out::print_error(sentence);
                 return ExitCode::from(2);
             }
             // clap's own exit codes: 0 for --help, 2 for wrong use.
@@ -594,16 +600,16 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(CliError::Signal(number, failed)) => {
-            let failed = failed.as_deref().unwrap_or("the scratch files are gone");
-            out::complain(&format!("ended by a signal; {failed}"));
+            let failed = failed.as_deref().unwrap_or("the scratch files are removed");
+            out::print_error(&format!("stopped by a signal; {failed}"));
             ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
         }
         Err(CliError::Usage(sentence)) => {
-            out::complain(&sentence);
+            out::print_error(&sentence);
             ExitCode::from(2)
         }
         Err(CliError::Other(error)) => {
-            out::complain(&format!("{error:#}"));
+            out::print_error(&format!("{error:#}"));
             ExitCode::from(1)
         }
     }

@@ -1,17 +1,18 @@
-//! The application: the command line, the screens, and the session that runs the stages in order
-//! for both.
+//! The application: the command line, the screens, and the session that both of them use.
 //!
-//! What they join are crates of their own; see ARCHITECTURE.md.
+//! Everything below is in crates of its own; see ARCHITECTURE.md.
 
 use std::env::args_os;
 use std::io;
 use std::process::ExitCode;
 
-use walwise_judge::{durability, rules, sizing, validity};
-use walwise_measure::{cells, drill, measure, probes, trial};
-use walwise_model::{bounds, facts, quote, rows, settings, text, truth, version, workers};
+use walwise_judge::{compat, durability, rules, sizing};
+use walwise_measure::{drill, measure, probes, runner, trial};
+use walwise_model::{
+    bounds, escape, facts, parallel, settings, ternary, text, toml_table, version,
+};
 use walwise_sys::subprocess::{self, Role};
-use walwise_sys::{host, output, way};
+use walwise_sys::{host, output, safe_path};
 #[cfg(test)]
 use walwise_testkit::deadline;
 use {walwise_collect as collect, walwise_report as report};
@@ -20,9 +21,9 @@ pub mod cli;
 pub mod session;
 pub mod tui;
 
-/// The whole program: one of our own subprocesses, told apart by its argument, or what a user runs.
+/// The whole program: a subprocess of walwise, recognised by its argument, or a user's command.
 pub fn run() -> ExitCode {
-    let code = match Role::of(args_os()) {
+    let code = match Role::from_arguments(args_os()) {
         Some(role) => serve(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         None => cli::run(args_os()),
     };
@@ -31,16 +32,16 @@ pub fn run() -> ExitCode {
 }
 
 fn serve(role: Role) -> io::Result<()> {
-    let channel = role.begin()?;
+    let channel = role.enter()?;
     match role {
-        Role::Ask => host::reader::serve(channel),
-        Role::AskAs => host::reader::serve_as(channel),
-        Role::Watch => probes::watcher::serve(channel),
-        Role::TrialBetween => cells::between(channel, Role::TrialInside),
-        Role::TrialBetweenDisk => cells::between(channel, Role::TrialInsideDisk),
-        Role::TrialInside | Role::TrialInsideDisk => cells::inside(channel),
-        Role::Write => output::serve(channel),
-        Role::Read => cli::input(channel),
+        Role::HostReader => host::reader::serve(channel),
+        Role::OwnerReader => host::reader::serve_as(channel),
+        Role::ScratchWatcher => probes::watcher::serve(channel),
+        Role::TrialNamespaces => runner::run_intermediate(channel, Role::TrialInit),
+        Role::DiskTrialNamespaces => runner::run_intermediate(channel, Role::DiskTrialInit),
+        Role::TrialInit | Role::DiskTrialInit => runner::inside(channel),
+        Role::DocumentWriter => output::serve(channel),
+        Role::FileReader => cli::input(channel),
         Role::Drill => cli::drill(channel),
     }
 }

@@ -1,9 +1,9 @@
-//! The binary. What it does stands in the library.
+//! The binary; the library does the work.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Descriptors that were left open for us are not passed on to children.
+    // Inherited descriptors are not passed on to children.
     close_fds::set_fds_cloexec(3, &[]);
     walwise::run()
 }

@@ -1,8 +1,7 @@
-//! Joins the stages in order: look, measure, judge. The command line and the screens run the very
-//! same ones.
+//! Runs the stages in order: collect, measure, judge. The command line and the screens share it.
 //!
-//! Each judgement starts from what was read, never from the conclusions of an earlier one, so a
-//! report after a measurement is independent of the one before.
+//! Each evaluation starts from the facts read, never from earlier conclusions, so a report after a
+//! measurement does not depend on the one before.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -24,48 +23,47 @@ use crate::rules::{self, RuleSet};
 use crate::settings::NewFilesystem;
 use crate::sizing;
 use crate::trial::TrialRecord;
-use crate::{validity, workers};
+use crate::{compat, parallel};
 use assume::Hypothesis;
 
 mod caps {
-    //! The rules that cap verdicts, evaluated before the verdicts are joined. They read no fact
-    //! that a verdict concludes.
+    //! Rules that cap verdicts, evaluated before the verdicts. They read no fact that a verdict
+    //! derives.
 
     use crate::durability::{Cap, Caps};
     use crate::facts::catalog::kernel;
-    use crate::facts::{FactSet, Need, Subject, Why};
-    use crate::rules::{self, Circumstances, Outcome, RuleSet, Trace};
-    use crate::truth::Truth;
+    use crate::facts::{FactSet, MissingFact, Subject, UnknownReason};
+    use crate::rules::{self, EvaluationOptions, Outcome, RuleSet, Trace};
+    use crate::ternary::Ternary;
 
-    /// All caps on the subjects of these facts.
     pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
-        let circumstances = Circumstances { live, traced: true };
+        let circumstances = EvaluationOptions { live, traced: true };
         let capping = rules
             .rules()
             .iter()
             .filter_map(|rule| Some((rule, rule.caps?)));
         Caps::new(capping.flat_map(|(rule, standing)| {
-            rules::subjects(rule, facts)
+            rules::rule_subjects(rule, facts)
                 .into_iter()
                 .map(move |subject| {
-                    let finding = rules::evaluate_one(rule, facts, &subject, circumstances);
+                    let finding = rules::evaluate_rule(rule, facts, &subject, circumstances);
                     let (mut used, mut assumed) = (Vec::new(), Vec::new());
                     if let Some(trace) = &finding.trace {
-                        collect(trace, &mut used, &mut assumed);
+                        collect_trace_facts(trace, &mut used, &mut assumed);
                     }
                     Cap {
                         rule: rule.id.clone(),
                         subject,
                         standing,
                         applies: match finding.outcome {
-                            Outcome::Applies => Truth::True,
-                            Outcome::DoesNotApply => Truth::False,
-                            Outcome::Undecided { .. } => Truth::Unknown,
+                            Outcome::Applies => Ternary::True,
+                            Outcome::DoesNotApply => Ternary::False,
+                            Outcome::Undecided { .. } => Ternary::Unknown,
                         },
-                        unread: unread(&finding.outcome)
-                            .or_else(|| undated(&finding.outcome, &used, facts)),
+                        unread_fact: unread_fact(&finding.outcome)
+                            .or_else(|| missing_build_date(&finding.outcome, &used, facts)),
                         reason: finding.title,
-                        remedy: finding.remedy.map(|remedy| (remedy.here, remedy.says)),
+                        remedy: finding.remedy.map(|remedy| (remedy.here, remedy.text)),
                         facts: used,
                         assumed,
                     }
@@ -73,12 +71,14 @@ mod caps {
         }))
     }
 
-    /// A fact that could not be read and would decide. What a release hides is not unread.
-    fn unread(outcome: &Outcome) -> Option<String> {
+    /// A fact that could not be read and would decide. Absent and ambiguous facts do not count.
+    fn unread_fact(outcome: &Outcome) -> Option<String> {
         let Outcome::Undecided { needs } = outcome else {
             return None;
         };
-        let was_lost = |need: &&Need| !matches!(need.why, Why::Absent | Why::Ambiguous);
+        let was_lost = |need: &&MissingFact| {
+            !matches!(need.why, UnknownReason::Absent | UnknownReason::Ambiguous)
+        };
         needs
             .iter()
             .flatten()
@@ -86,8 +86,8 @@ mod caps {
             .map(|need| need.fact.clone())
     }
 
-    /// The day of a kernel's build, which would decide where its number does not, and was not read.
-    fn undated(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
+    /// The kernel's build date, if it was not read and would decide where the version does not.
+    fn missing_build_date(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
         let is_undecided =
             matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
         let host = Subject::host();
@@ -98,8 +98,12 @@ mod caps {
             .then(|| kernel::BUILD.name().to_owned())
     }
 
-    /// The known facts of a trace, and the assumed ones among them.
-    fn collect(trace: &Trace, facts: &mut Vec<&'static str>, assumed: &mut Vec<String>) {
+    /// The known facts of a trace, and those of them that are assumed.
+    fn collect_trace_facts(
+        trace: &Trace,
+        facts: &mut Vec<&'static str>,
+        assumed: &mut Vec<String>,
+    ) {
         if let Some(seen) = &trace.seen
             && let Some(source) = seen.reading.source()
         {
@@ -111,7 +115,7 @@ mod caps {
         trace
             .kids
             .iter()
-            .for_each(|kid| collect(kid, facts, assumed));
+            .for_each(|kid| collect_trace_facts(kid, facts, assumed));
     }
 
     #[cfg(test)]
@@ -119,7 +123,7 @@ mod caps {
         use super::*;
         use crate::facts::catalog::{device, target};
 
-        /// Caps are evaluated before the layers are joined, when these are still unknown.
+        /// Caps are evaluated before the verdicts, whose facts are still unknown then.
         #[test]
         fn no_capping_rule_reads_what_a_verdict_concludes() {
             let concluded = [
@@ -148,19 +152,19 @@ mod caps {
         }
     }
 }
-mod drilled {
-    //! Records of drills as facts of the targets on the drilled stack.
+mod drill_facts {
+    //! Drill records as facts of the targets on the tested stack.
     //!
-    //! A record that fits no target is reported with the difference: a new kernel or firmware is
-    //! reason enough to repeat the drill.
+    //! A record that fits no target is reported with the difference: a new kernel or firmware calls
+    //! for a new drill.
 
     use crate::drill::Record;
     use crate::facts::catalog::target::{self, TargetKind};
     use crate::facts::note::DrillNote;
     use crate::facts::{FactSet, Scope, Subject};
 
-    /// Puts the records in; `live` is whether the facts are of this machine.
-    pub fn to_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
+    /// Adds the records; `live`: the facts are of this host.
+    pub fn add_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
         let is_directory = |of: &&Subject| {
             facts
                 .value(of, &target::KIND)
@@ -176,16 +180,16 @@ mod drilled {
             .collect();
         for (file, record) in records {
             if !live {
-                facts.warn(DrillNote::Capture { file: file.clone() });
+                facts.add_note(DrillNote::OnCapture { file: file.clone() });
                 continue;
             }
             let told: Vec<Result<(), String>> = targets
                 .iter()
-                .map(|of| record.tell(facts, of, file))
+                .map(|of| record.insert_facts(facts, of, file))
                 .collect();
             if told.iter().all(Result::is_err) {
                 let file = file.clone();
-                facts.warn(match told.into_iter().find_map(Result::err) {
+                facts.add_note(match told.into_iter().find_map(Result::err) {
                     Some(reason) => DrillNote::OtherStack { file, reason },
                     None => DrillNote::NoTarget { file },
                 });
@@ -194,36 +198,38 @@ mod drilled {
     }
 }
 pub mod assume;
-mod measuring;
-mod raw;
-mod tried;
+mod measurement;
+mod raw_answer;
+mod trial_facts;
 pub mod upgrade;
 mod pack {
-    //! The rules and tables that come with walwise as one pack, and its identity in a run.
+    //! The rules and tables shipped with walwise as one pack, and its identity in a run.
 
     use std::sync::LazyLock;
 
     use super::upgrade::DISTRIBUTIONS;
-    use crate::rules::pack::{self, Pack, Sums};
+    use crate::compat;
+    use crate::rules::pack::{self, FileSums, Pack};
     use crate::rules::{self, RuleSet};
-    use crate::validity;
 
-    /// The files that come with walwise: names and texts.
+    /// The shipped files: names and texts.
     pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
-        let tables = validity::TABLES.iter().copied();
+        let tables = compat::TABLES.iter().copied();
         let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
-        rules::shipped().chain(tables).chain([distributions])
+        rules::builtin_sources()
+            .chain(tables)
+            .chain([distributions])
     }
 
-    /// Their sums; the same in every run.
-    static SHIPPED: LazyLock<Sums> = LazyLock::new(|| pack::sums(shipped()));
+    /// Computed once: the files are compiled in.
+    static SHIPPED: LazyLock<FileSums> = LazyLock::new(|| pack::file_sums(shipped()));
 
     /// The identity of a run's rules and tables.
     pub fn pack(rules: &RuleSet) -> Pack {
         Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
     }
 
-    /// The fingerprint of the files that come with walwise.
+    /// The fingerprint of the shipped files.
     pub fn shipped_fingerprint() -> String {
         pack::fingerprint(&SHIPPED)
     }
@@ -232,7 +238,7 @@ mod pack {
     mod tests {
         use super::*;
 
-        /// Whoever opened a source says so; of everything else it is said that nobody did.
+        /// An entry has the date of its check, or `unverified`.
         #[test]
         fn every_entry_says_when_it_was_checked() {
             for (name, text) in shipped() {
@@ -245,15 +251,15 @@ mod pack {
                     let stamp = stamp
                         .unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
                     assert!(
-                        walwise_model::checked::SourceCheck::parse(stamp).is_ok(),
+                        walwise_model::provenance::Verification::parse(stamp).is_ok(),
                         "{name}: {stamp}"
                     );
                 }
             }
         }
 
-        /// A table that is not listed would not count, and two packs with different rulings would
-        /// look the same.
+        /// An unlisted table would not count, and two packs with different tables would look the
+        /// same.
         #[test]
         fn every_rule_file_and_table_of_the_directory_counts() {
             let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -279,40 +285,40 @@ mod pack {
         }
     }
 }
-mod wish;
+mod wanted_filesystem;
 mod recipe {
-    //! How walwise would make and mount a file system on a free device: the plan's own words, for a
-    //! trial to follow.
+    //! How walwise would create and mount a file system on a free device: the commands of the plan,
+    //! for a trial to follow.
 
     use super::Session;
     use crate::facts::Subject;
-    use crate::report::{chosen, mkfs_command};
+    use crate::report::{mkfs_command, planned_filesystem};
     use crate::settings::NewFilesystem;
 
-    /// The words of a file system that is to be made.
+    /// The arguments to create a file system.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct FilesystemRecipe {
-        /// Options of mkfs, as words.
+        /// Arguments of mkfs.
         pub mkfs: Vec<String>,
-        /// Mount options, `defaults` for none.
+        /// Mount options; `defaults` for none.
         pub mount: String,
     }
 
     impl Session {
-        /// The recipe of a file system on a free device; the error says why there is none.
+        /// The recipe of a file system on a free device; the error is the refusal.
         pub fn recipe(
             &mut self,
             target: &Subject,
             filesystem: NewFilesystem,
         ) -> Result<FilesystemRecipe, String> {
-            self.want(target, Some(filesystem))?;
+            self.choose_filesystem(target, Some(filesystem))?;
             let report = self.report();
             let plan = report
                 .plan(target)
                 .ok_or_else(|| format!("there is no plan for {}", target.name()))?;
-            let mount = chosen(&plan.steps)?.mount;
-            let command = mkfs_command(&plan.steps, filesystem.word())?.to_string();
-            // Every word is plain, so blanks part them.
+            let mount = planned_filesystem(&plan.steps)?.mount;
+            let command = mkfs_command(&plan.steps, filesystem.as_str())?.to_string();
+            // No argument contains blanks or quotes.
             let mkfs = command
                 .split_whitespace()
                 .skip(1)
@@ -325,45 +331,44 @@ mod recipe {
 #[cfg(test)]
 mod notes;
 
-pub use measuring::{
-    MeasurementOptions, RowSelection, measurable, method_in_force, prepare, to_be_made, unreadable,
+pub use measurement::{
+    MeasurementOptions, RowSelection, measurable_targets, method_in_force, missing_directory,
+    probe_plan, unreadable_target,
 };
 pub use pack::{pack, shipped, shipped_fingerprint};
-pub use raw::raw;
+pub use raw_answer::raw_answer;
 
-/// The facts read of a host, and everything needed to judge it.
+/// The facts read of a host, and everything needed to evaluate them.
 #[derive(Clone)]
 pub struct Session {
-    /// The rules, shared by the sessions of a run.
+    /// Shared by all sessions of a run.
     pub rules: Arc<RuleSet>,
-    /// Whether the host is this machine.
+    /// Whether the host is this one, not a capture.
     pub live: bool,
-    /// The options of this run that its commands repeat, display-safe.
+    /// The options that commands in reports repeat, display-safe.
     pub options: Vec<RunOption>,
-    /// The target that was asked for, as it was named, display-safe; `None` when everything found
-    /// is examined.
-    pub asked: Option<String>,
-    /// Whose settings the answers are about where there is no server.
+    /// The target as the user named it, display-safe; `None` to report everything found.
+    pub named_target: Option<String>,
+    /// The server to advise for where none exists yet.
     pub engine: Area,
-    /// The facts read, without any conclusions.
-    pub read: FactSet,
-    /// Whether reports have the trace of each finding; a page of text does without.
+    /// The facts read, without conclusions.
+    pub facts: FactSet,
+    /// Whether reports include the trace of each finding.
     pub traced: bool,
-    /// Measurements by target.
-    pub measured: BTreeMap<Subject, Measurement>,
-    /// Records of drills, each with the name of its file, display-safe.
+    pub measurements: BTreeMap<Subject, Measurement>,
+    /// Drill records, each with its display-safe file name.
     pub drills: Vec<(String, Record)>,
-    /// Records of trials, likewise.
+    /// Trial records, likewise.
     pub trials: Vec<(String, TrialRecord)>,
-    /// The file system that the user wants, by free disk.
+    /// The file system that the user chose, by free disk.
     wanted: BTreeMap<Subject, NewFilesystem>,
     /// The assumptions, and the real facts.
     hypothesis: Option<(Hypothesis, FactSet)>,
 }
 
 impl Session {
-    /// Reads the host. `progress` hears of each step.
-    pub fn look(
+    /// Reads the host; `progress` is called after each step.
+    pub fn collect(
         host: &dyn Host,
         request: &Request,
         rules: impl Into<Arc<RuleSet>>,
@@ -373,7 +378,7 @@ impl Session {
             progress(step, so_far);
             match step {
                 CollectStep::Reads(_) => {}
-                CollectStep::Waits(_) => validity::read_ahead(so_far, !request.without_programs),
+                CollectStep::Waits(_) => compat::preload_tables(so_far, !request.without_programs),
             }
         };
         Self::new(
@@ -383,17 +388,17 @@ impl Session {
         )
     }
 
-    /// A session with these facts and without measurements.
+    /// A session with these facts and no measurements.
     pub fn new(read: FactSet, rules: impl Into<Arc<RuleSet>>, live: bool) -> Self {
         Self {
             rules: rules.into(),
             live,
             options: Vec::new(),
-            asked: None,
+            named_target: None,
             engine: Area::Pg,
-            read,
+            facts: read,
             traced: true,
-            measured: BTreeMap::new(),
+            measurements: BTreeMap::new(),
             drills: Vec::new(),
             trials: Vec::new(),
             wanted: BTreeMap::new(),
@@ -401,20 +406,19 @@ impl Session {
         }
     }
 
-    /// Takes over what was wanted and measured before the host was read again; measurements of
-    /// every target whose stack is unchanged. A measurement of another mount or disk would be wrong
-    /// for this one.
-    pub fn keep(&mut self, before: Self) {
+    /// Takes over choices and measurements after the host was read again. A measurement is kept
+    /// only if the stack of its target is unchanged.
+    pub fn carry_over(&mut self, before: Self) {
         self.wanted = before.wanted;
-        let there = measurable(&self.read);
-        for (target, measurement) in before.measured {
-            let changed = StackFingerprint::from_facts(&before.read, &target)
-                .changed(&StackFingerprint::from_facts(&self.read, &target));
+        let there = measurable_targets(&self.facts);
+        for (target, measurement) in before.measurements {
+            let changed = StackFingerprint::from_facts(&before.facts, &target)
+                .difference(&StackFingerprint::from_facts(&self.facts, &target));
             match changed {
                 _ if !there.contains(&target) => {}
-                None => drop(self.measured.insert(target, measurement)),
+                None => drop(self.measurements.insert(target, measurement)),
                 Some(change) => {
-                    self.read.warn(MeasurementNote::Age {
+                    self.facts.add_note(MeasurementNote::Outdated {
                         target: target.name().to_owned(),
                         change,
                     });
@@ -423,27 +427,27 @@ impl Session {
         }
     }
 
-    /// All facts: those read, those measured, and the conclusions from both.
-    pub fn judged(&self) -> (FactSet, Vec<durability::Verdict>) {
-        self.judge(self.read.clone())
+    /// All facts: read, measured and derived, with the verdicts.
+    pub fn conclusions(&self) -> (FactSet, Vec<durability::Verdict>) {
+        self.conclude(self.facts.clone())
     }
 
-    /// The same, consuming the session: avoids a copy of half a million facts on a large host.
-    pub fn into_judged(mut self) -> (FactSet, Vec<durability::Verdict>) {
-        let read = mem::take(&mut self.read);
-        self.judge(read)
+    /// Like [`Session::judged`], without copying half a million facts on a large host.
+    pub fn into_conclusions(mut self) -> (FactSet, Vec<durability::Verdict>) {
+        let read = mem::take(&mut self.facts);
+        self.conclude(read)
     }
 
-    fn judge(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
-        for (target, measurement) in &self.measured {
-            measuring::to_facts(measurement, target, &mut facts);
+    fn conclude(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
+        for (target, measurement) in &self.measurements {
+            measurement::add_facts(measurement, target, &mut facts);
         }
-        drilled::to_facts(&self.drills, self.live, &mut facts);
-        tried::to_facts(&self.trials, self.live, &mut facts);
-        validity::derive(&mut facts);
+        drill_facts::add_facts(&self.drills, self.live, &mut facts);
+        trial_facts::add_facts(&self.trials, self.live, &mut facts);
+        compat::derive(&mut facts);
         sizing::derive(&mut facts);
         let caps = caps::caps(&self.rules, &facts, self.live);
-        let verdicts = durability::judge(&mut facts, self.live, &caps);
+        let verdicts = durability::judge_targets(&mut facts, self.live, &caps);
         if let Some((hypothesis, real)) = &self.hypothesis {
             hypothesis.mark(&mut facts, real);
         }
@@ -452,52 +456,55 @@ impl Session {
 
     /// The report of the current state.
     pub fn report(&self) -> Report {
-        let (facts, verdicts) = self.judged();
+        let (facts, verdicts) = self.conclusions();
         let evaluation = self.evaluation(&facts);
-        let guard = |subject: &Subject, advice: &rules::Advice, beside: &validity::Beside<'_>| {
-            let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
-            validity::guard_with(advice.setting, &values, beside, &facts, subject)
-        };
+        let guard =
+            |subject: &Subject, advice: &rules::Advice, beside: &compat::RelatedAdvice<'_>| {
+                let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
+                compat::check_advice_with(advice.setting, &values, beside, &facts, subject)
+            };
         let mut report = report::build(report::Input {
             facts: &facts,
             verdicts,
             evaluation,
-            measurements: self.measured.clone(),
+            measurements: self.measurements.clone(),
             overrides: self.overrides(),
             wanted: &self.wanted,
-            refusal: &|target, filesystem| self.refusal(&facts, target, filesystem),
-            circumstances: report::RunContext {
+            refusal_reason: &|target, filesystem| self.refusal(&facts, target, filesystem),
+            context: report::RunContext {
                 when: now(),
                 live: self.live,
                 options: self.options.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 rules: self.rules.rules().len(),
-                asked: self.asked.clone(),
+                asked: self.named_target.clone(),
                 engine: self.engine,
                 pack: pack(&self.rules),
             },
             guard: &guard,
         });
-        report
-            .warnings
-            .extend(validity::newer(&facts).into_iter().map(Note::from));
-        let notes = self.of_users_rules(&report);
+        report.warnings.extend(
+            compat::newer_than_tables(&facts)
+                .into_iter()
+                .map(Note::from),
+        );
+        let notes = self.user_rule_notes(&report);
         report.warnings.extend(notes);
         report
     }
 
-    /// Notes on the changes by the user's rule files, and on their parts without effect here.
-    fn of_users_rules(&self, report: &Report) -> Vec<Note> {
+    /// Notes on changes by the user's rule files, and on their parts without effect here.
+    fn user_rule_notes(&self, report: &Report) -> Vec<Note> {
         let Self { rules, .. } = self;
         let not_in_force = rules.not_in_force().iter().cloned();
         let mut notes: Vec<_> = not_in_force
-            .map(|sentence| RulesNote::Loss { sentence })
+            .map(|sentence| RulesNote::NotInForce { sentence })
             .collect();
-        notes.extend(rules.expired().iter().map(rules::Expired::note));
-        notes.extend(rules.off().iter().map(rules::Off::note));
+        notes.extend(rules.expired().iter().map(rules::ExpiredStatement::note));
+        notes.extend(rules.off().iter().map(rules::DisabledRule::note));
         for given in rules.overrides() {
             let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
-            notes.push(given.note(tally.is_some_and(rules::Tally::is_idle)));
+            notes.push(given.note(tally.is_some_and(rules::Tally::has_no_subjects)));
         }
         notes.extend(
             rules
@@ -514,10 +521,9 @@ impl Session {
         let on = |subjects: &[Subject]| {
             rules::evaluate(subjects, &self.rules, facts, self.circumstances())
         };
-        rules::Evaluation::joined(workers::in_pieces(&rules::all_subjects(facts), on))
+        rules::Evaluation::merge(parallel::map_chunks(&rules::all_subjects(facts), on))
     }
 
-    /// The rules that each rule overrides.
     fn overrides(&self) -> report::Overrides {
         let rules = self
             .rules
@@ -529,16 +535,15 @@ impl Session {
             .collect()
     }
 
-    /// The circumstances of the run, for the rules.
-    pub fn circumstances(&self) -> rules::Circumstances {
-        rules::Circumstances {
+    pub fn circumstances(&self) -> rules::EvaluationOptions {
+        rules::EvaluationOptions {
             live: self.live,
             traced: self.traced,
         }
     }
 }
 
-/// The time, RFC 3339 in UTC, to the second.
+/// The current time in UTC, RFC 3339, in seconds.
 pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -554,40 +559,40 @@ mod tests {
     use crate::facts::catalog::{mount, target};
     use crate::report::sample;
 
-    /// A directory on a file system that is mounted with this option.
-    fn mounted(option: &str) -> Session {
+    /// A directory on a file system mounted with this option.
+    fn session_mounted_with(option: &str) -> Session {
         let (data, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
-        facts.stand(&data, &top);
-        facts.know(
+        facts.add_edge(&data, &top);
+        facts.insert_known(
             &data,
             &target::KIND,
             target::TargetKind::Directory,
             Source::call("stat /db"),
         );
         let line = Source::line("/proc/self/mountinfo", 31);
-        facts.know(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
+        facts.insert_known(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
         Session::new(facts, RuleSet::default(), true)
     }
 
     #[test]
     fn what_was_measured_stays_as_long_as_what_is_beneath() {
         for (option, stays) in [("nobarrier", true), ("barrier", false)] {
-            let mut before = mounted("nobarrier");
+            let mut before = session_mounted_with("nobarrier");
             for probe in sample::at_risk().probes {
                 before
-                    .measured
+                    .measurements
                     .insert(Subject::target("/db"), probe.measurement);
             }
-            assert!(!before.measured.is_empty());
-            let mut now = mounted(option);
-            now.keep(before);
-            assert_eq!(now.measured.is_empty(), !stays, "{option}");
-            let said = "what was measured of /db before is not shown any more: mount 1 mount.super_options was nobarrier and \
+            assert!(!before.measurements.is_empty());
+            let mut now = session_mounted_with(option);
+            now.carry_over(before);
+            assert_eq!(now.measurements.is_empty(), !stays, "{option}");
+            let said = "the earlier measurement of /db is no longer shown: mount 1 mount.super_options was nobarrier and \
                         is barrier";
             assert_eq!(
-                now.read
-                    .warnings()
+                now.facts
+                    .notes()
                     .iter()
                     .any(|note| note.to_string() == said),
                 !stays,

@@ -1,18 +1,18 @@
-//! The screens for continuous use: one loop around a model that is changed by messages and drawn
-//! from a report.
+//! The interactive screens: one loop around a model that messages change and that is drawn from a
+//! report.
 //!
-//! It reads no machine and measures nothing: the caller's [`Worker`] works on threads and sends
-//! messages. While idle the loop blocks on the channel; there is a timer only during an animation.
+//! It reads no host and measures nothing: the caller's [`Worker`] does, on threads, and sends
+//! messages. The loop blocks while idle; only an animation sets a timer.
 
 mod focus;
-mod judged;
 mod key;
+mod rule_results;
 mod screen_id;
-mod hits {
-    //! The clickable places on the screen. Code that draws a clickable element records it here, so
-    //! that a click refers to the visible picture, without a second layout.
+mod click_map {
+    //! The clickable areas of the screen. Whatever draws an element records it here, so a click
+    //! always refers to what is visible.
     //!
-    //! Most entries are keys, because the mouse does only what keys do.
+    //! Most entries are keys: the mouse does only what keys do.
 
     use ratatui::layout::{Position, Rect};
 
@@ -20,47 +20,47 @@ mod hits {
     use super::screen_id::ScreenId;
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub enum Hit {
-        /// Does what this key does.
+    pub enum ClickTarget {
+        /// Acts like this key.
         Press(KeyPress),
-        /// The first line of this block of the page: selects it, and enters it when it is selected
-        /// already.
+        /// The first line of this block: selects it, or enters it if already selected.
         Line(String),
         /// The rest of that block: selects it.
-        Beneath(String),
-        /// What another screen has of it: opens that block there.
+        BlockBody(String),
+        /// A link: opens this block on that screen.
         Open(ScreenId, String),
-        /// The target at this place, from the worst on: chooses it.
+        /// Chooses the target at this position, counted from the worst.
         Target(usize),
-        /// The command at this place in help, from 0: does it.
+        /// Runs the command at this position in help, from 0.
         Entry(usize),
     }
 
-    /// Everything that can be clicked in the picture that was drawn last.
+    /// The clickable areas of the picture drawn last.
     #[derive(Clone, Debug, Default)]
-    pub struct Hits(Vec<(Rect, Hit)>);
+    pub struct ClickMap(Vec<(Rect, ClickTarget)>);
 
-    impl Hits {
-        /// Notes what this place is for.
-        pub fn add(&mut self, place: Rect, hit: Hit) {
+    impl ClickMap {
+        pub fn add(&mut self, place: Rect, hit: ClickTarget) {
             self.0.push((place, hit));
         }
 
-        /// Notes that this place does what the first of these keys does, written as `"down j"`.
-        pub fn press(&mut self, place: Rect, keys: &str) {
+        /// Adds an area that acts like the first of these keys, written as `"down j"`.
+        pub fn add_key(&mut self, place: Rect, keys: &str) {
             self.add(
                 place,
-                Hit::Press(KeyPress::named(keys.split(' ').next().unwrap_or_default())),
+                ClickTarget::Press(KeyPress::from_name(
+                    keys.split(' ').next().unwrap_or_default(),
+                )),
             );
         }
 
-        /// Forgets all there was, for a picture with something over it.
+        /// Removes all areas, because an overlay covers them.
         pub fn clear(&mut self) {
             self.0.clear();
         }
 
-        /// The element on this cell.
-        pub fn at(&self, cell: Position) -> Option<&Hit> {
+        /// The topmost entry at this cell.
+        pub fn at(&self, cell: Position) -> Option<&ClickTarget> {
             self.0
                 .iter()
                 .rev()
@@ -69,36 +69,34 @@ mod hits {
         }
     }
 }
-mod supposed {
-    //! What is supposed, and the machine that would be: values only. How they are chosen is in
-    //! [`super::what_if`].
+mod hypothesis {
+    //! Assumed facts and the report under them, as values only. [`super::what_if`] is how they are
+    //! chosen.
 
     use crate::facts::Subject;
     use crate::report::{Report, WhatIf};
 
-    /// A fact with an assumed value.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Supposition {
         pub subject: Subject,
         pub fact: &'static str,
-        /// Its assumed value, as typed.
+        /// As typed.
         pub value: String,
     }
 
     impl Supposition {
-        /// Whether it is about this fact of this subject.
-        pub fn is_of(&self, subject: &Subject, fact: &str) -> bool {
+        pub fn concerns(&self, subject: &Subject, fact: &str) -> bool {
             self.subject == *subject && self.fact == fact
         }
     }
 
-    /// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the
+    /// The host under assumptions, next to the real one. It never affects plans, exports or the
     /// exit code.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Supposed {
+    pub struct AssumedHost {
         pub suppositions: Vec<Supposition>,
         pub what_if: WhatIf,
-        /// Its report, for the reasons of what would be found.
+        /// The report under the assumptions, for the reasons of its findings.
         pub report: Report,
     }
 }
@@ -112,21 +110,21 @@ mod terminal;
 mod theme;
 mod widgets;
 mod filter {
-    //! The text typed to search a screen. The screens query it; it knows none of them.
+    //! The search text of a screen. It knows none of the screens.
     //!
-    //! Every word must occur, in any order and any case, as in help.
+    //! Every word must occur, in any order and case, as in help.
 
     use super::widgets::field::Field;
 
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Filter {
         pub text: Field,
-        /// Whether keys still go to it.
+        /// Whether keys are still typed into it.
         pub typing: bool,
     }
 
     impl Filter {
-        /// Whether something that is said so is shown.
+        /// Whether an element with this text is shown.
         pub fn passes(&self, said: &str) -> bool {
             let said = said.to_lowercase();
             self.text
@@ -160,38 +158,44 @@ mod filter {
         }
     }
 }
-mod room;
-mod side {
-    //! The column at the left of a wide page: the other targets, and what is known of the host.
-    //! Keys do not go there; a click on a target chooses it.
+mod viewport;
+mod sidebar {
+    //! The column at the left of a wide page: the other targets, and facts of the host. Keys never
+    //! go there; a click chooses a target.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::{Line, Span};
     use ratatui::widgets::Widget;
 
-    use super::hits::{Hit, Hits};
+    use super::click_map::{ClickMap, ClickTarget};
     use super::theme::{TextRole, Theme};
     use super::widgets::area;
 
     #[derive(Clone, Debug)]
-    pub struct SideRow {
+    pub struct SidebarRow {
         pub line: Line<'static>,
-        /// The place of the target that it is about, from the worst on.
+        /// The position of its target, counted from the worst.
         pub target: Option<usize>,
     }
 
     #[derive(Clone, Debug)]
-    pub struct Side {
-        /// Its rows; what has no room is not drawn.
-        pub rows: Vec<SideRow>,
-        /// Its columns, with the line at its right.
+    pub struct Sidebar {
+        /// Rows beyond the height of the page are not drawn.
+        pub rows: Vec<SidebarRow>,
+        /// In columns, including the line at its right.
         pub width: u16,
     }
 
-    impl Side {
-        /// Draws it and returns what is left for the page.
-        pub fn draw(&self, theme: Theme, area: Rect, hits: &mut Hits, buffer: &mut Buffer) -> Rect {
+    impl Sidebar {
+        /// Draws it; returns the area left for the page.
+        pub fn draw(
+            &self,
+            theme: Theme,
+            area: Rect,
+            hits: &mut ClickMap,
+            buffer: &mut Buffer,
+        ) -> Rect {
             let (left, rest) = area::left(area, self.width);
             let (edge, inner) = area::right(left, 1);
             for row in edge.rows() {
@@ -200,7 +204,7 @@ mod side {
             for (row, place) in self.rows.iter().zip(inner.rows()) {
                 (&row.line).render(place, buffer);
                 if let Some(target) = row.target {
-                    hits.add(place, Hit::Target(target));
+                    hits.add(place, ClickTarget::Target(target));
                 }
             }
             rest
@@ -208,21 +212,21 @@ mod side {
     }
 }
 mod documents;
-mod fill;
+mod layout_choice;
 mod page;
-mod standing {
-    //! A target in a row, wherever targets are listed: mark and word of its standing, name, file
-    //! system, price of a commit.
+mod target_row {
+    //! A target as a table row, wherever targets are listed: verdict, name, file system, commit
+    //! latency.
 
     use super::theme::{TextRole, Theme};
     use super::widgets::columns::{Column, StyledText};
     use super::widgets::text::fit_middle;
-    use crate::durability::{Fate, FlushHop};
-    use crate::report::telling::short::file_system;
-    use crate::report::telling::{Tone, price, sign};
+    use crate::durability::{FlushHop, FlushState};
+    use crate::report::view::short::filesystem_type;
+    use crate::report::view::{Tone, latency, standing_symbol};
     use crate::report::{Report, TargetSummary};
 
-    pub const SHAPE: [Column; 5] = [
+    pub const COLUMNS: [Column; 5] = [
         Column::keep(1),
         Column::keep(15),
         Column::keep(12),
@@ -230,17 +234,16 @@ mod standing {
         Column::drop(1),
     ];
 
-    /// The mark of what is chosen.
-    pub fn mark(theme: Theme, is_chosen: bool) -> StyledText {
+    /// The mark of the selected row.
+    pub fn selection_mark(theme: Theme, is_chosen: bool) -> StyledText {
         (
             if is_chosen { "▸" } else { " " }.to_owned(),
             theme.style(TextRole::Accent),
         )
     }
 
-    /// What a list says of a target, its name in at most so many columns: its standing, its file
-    /// system where there is one, and what a durable commit costs, a dash where that was not
-    /// measured.
+    /// The cells of a target: verdict, title in at most `most` columns, file system, and commit
+    /// latency or a dash.
     pub fn cells(
         report: &Report,
         target: &TargetSummary,
@@ -252,13 +255,13 @@ mod standing {
         let dim = theme.style(TextRole::Dim);
         let (sign, standing, style) = match verdict.map(|verdict| verdict.standing) {
             Some(standing) => {
-                let is_answered = |hop: &FlushHop| matches!(hop.fate, Fate::Answered);
+                let is_answered = |hop: &FlushHop| matches!(hop.state, FlushState::Answered);
                 let answers = verdict.is_some_and(|of| of.flush_path.iter().any(is_answered));
                 let sign = match Tone::from(standing) {
                     Tone::Good if answers => "◆",
-                    Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => sign(standing),
+                    Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => standing_symbol(standing),
                 };
-                (sign, standing.word(), theme.standing(standing))
+                (sign, standing.as_str(), theme.verdict(standing))
             }
             None => (
                 "·",
@@ -266,27 +269,25 @@ mod standing {
                 dim,
             ),
         };
-        let price = price::median(report, target).unwrap_or_else(|| "–".to_owned());
+        let price = latency::median(report, target).unwrap_or_else(|| "–".to_owned());
         let name = theme.style(if is_chosen {
             TextRole::Heading
         } else {
             TextRole::Plain
         });
         vec![
-            mark(theme, is_chosen),
+            selection_mark(theme, is_chosen),
             (format!("{sign} {standing}"), style),
             (fit_middle(&target.title, most), name),
-            (file_system(report, target), dim),
+            (filesystem_type(report, target), dim),
             (format!("{price:>8}"), dim),
         ]
     }
 }
-mod raw {
-    //! The machine's raw answer behind a fact, line by line: fetched when the fact is unfolded.
-    //!
-    //! The worker has the answers; this module caches those that were viewed, until a newer report
-    //! arrives. An answer is not always the whole file: of configuration files and command lines
-    //! only known keys are kept.
+mod raw_answers {
+    //! The host's raw answer behind a fact, line by line, fetched when the fact is unfolded.
+    //! The worker has the answers; this is a cache until the next report. An answer may be less
+    //! than the file: of configuration files and command lines only known keys are kept.
 
     use std::collections::BTreeMap;
 
@@ -295,29 +296,27 @@ mod raw {
     use crate::facts::{Reading, Source, catalog};
     use crate::report::Report;
 
-    /// The answers that were looked at.
+    /// Raw lines by displayed source and value.
     #[derive(Clone, Debug, Default)]
-    pub struct Raw(BTreeMap<(String, String), Vec<String>>);
+    pub struct RawAnswers(BTreeMap<(String, String), Vec<String>>);
 
-    impl Raw {
-        /// The lines that a value was read from, as far as they are known; `source` is what
-        /// displays as that.
+    impl RawAnswers {
+        /// The cached lines of a value; `source` in its displayed form.
         pub fn lines(&self, source: &str, value: &str) -> &[String] {
             self.0
                 .get(&(source.to_owned(), value.to_owned()))
                 .map_or(&[], Vec::as_slice)
         }
 
-        /// The job that fetches what the fact of this block was read from, if it has one and that
-        /// is not known yet.
-        pub fn wanted(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
+        /// The job that fetches the raw answer of this block, unless cached or without a source.
+        pub fn fetch_job(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
             let (source, value) = origin(report?, block)?;
             let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
             (!is_known).then_some(Job::Raw(source, value))
         }
 
-        /// Takes what a job came to, if it is this.
-        pub fn done(&mut self, result: JobResult) -> Option<JobResult> {
+        /// Consumes a result of such a job; returns any other.
+        pub fn accept(&mut self, result: JobResult) -> Option<JobResult> {
             match result {
                 JobResult::Raw(source, value, lines) => {
                     self.0.insert((source.to_string(), value), lines);
@@ -331,11 +330,11 @@ mod raw {
     /// Where the fact of a block was read, and its value.
     fn origin(report: &Report, block: &Block) -> Option<(Source, String)> {
         let (subject, fact) = block.fact.as_ref()?;
-        let Reading::Known { value, source } = report.facts.named(subject, fact) else {
+        let Reading::Known { value, source } = report.facts.reading_by_name(subject, fact) else {
             return None;
         };
         let is_answer = matches!(source, Source::File { .. } | Source::Command { .. });
-        is_answer.then(|| (source.clone(), catalog::show(fact, value)))
+        is_answer.then(|| (source.clone(), catalog::format_value(fact, value)))
     }
 }
 mod command;
@@ -343,22 +342,21 @@ mod data;
 mod export;
 mod model;
 mod what_if;
-mod words {
-    //! Words for the rows of a screen, where the report's own sentences are too long. Everything
-    //! else is said in the words of the text report ([`crate::report::telling::words`]).
+mod labels {
+    //! Labels for rows of a screen, where the report's own sentences are too long. Everything else
+    //! uses the words of the text report ([`crate::report::telling::words`]).
 
     use crate::facts::Subject;
     use crate::tui::widgets::text::fit_end;
 
-    /// The most columns that a subject takes in a row.
-    const SUBJECT: usize = 24;
+    const MAX_SUBJECT_WIDTH: usize = 24;
 
-    /// A subject without its kind; of a long path the end.
-    pub fn subject(subject: &Subject) -> String {
+    /// A subject without its kind; a long path keeps its end.
+    pub fn subject_label(subject: &Subject) -> String {
         if subject.name().is_empty() {
             subject.to_string()
         } else {
-            fit_end(subject.name(), SUBJECT)
+            fit_end(subject.name(), MAX_SUBJECT_WIDTH)
         }
     }
 }
@@ -378,16 +376,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-pub use job::{Partial, Saved};
+pub use hypothesis::{AssumedHost, Supposition};
+pub use job::{JobProgress, Saved};
 pub use jobs::Worker;
 pub use msg::Exit;
-pub use pictures::{dead_links, pictures, texts};
-pub use supposed::{Supposed, Supposition};
+pub use pictures::{dead_links, pictures, screen_texts};
 pub use trial::{TrialScreen, trial_picture};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use hits::Hits;
+use click_map::ClickMap;
 use jobs::Jobs;
 use model::{Dirty, Model};
 use msg::{Msg, SideEffect};
@@ -397,30 +395,29 @@ use theme::Theme;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whether colours may be used (`NO_COLOR` says no).
+    /// Whether colours may be used (`NO_COLOR` unset).
     pub colour: bool,
-    /// Whether only ASCII may be drawn, for terminals and locales without UTF-8.
+    /// For terminals and locales without UTF-8.
     pub ascii: bool,
-    /// Whether the terminal is one of tmux's, for which copying takes another way.
+    /// In tmux, copying needs a different escape sequence.
     pub in_tmux: bool,
 }
 
-/// The interval between two frames of an animation.
+/// Interval between animation frames.
 const TICK: Duration = Duration::from_millis(120);
-/// The interval between two frames for progress alone, however often it is reported: drawing must
-/// not disturb a measurement.
-const FRAME: Duration = Duration::from_millis(40);
-/// The longest time for which input is taken without drawing.
-const BATCH: Duration = Duration::from_millis(100);
-/// The interval of checks for the foreground, after being continued in the background.
-const AWAY: Duration = Duration::from_secs(1);
-/// The longest wait at exit for a cancelled probe to remove its scratch files, or for a file to be
+/// Interval between frames for progress alone, however often it is reported: drawing must not
+/// disturb a measurement.
+const FRAME_INTERVAL: Duration = Duration::from_millis(40);
+/// The longest time to process input without drawing.
+const MAX_BATCH: Duration = Duration::from_millis(100);
+/// Interval of checks for the foreground, after being continued in the background.
+const FOREGROUND_POLL: Duration = Duration::from_secs(1);
+/// How long the exit waits for a cancelled probe to remove its scratch files, or for a file to be
 /// saved.
-const STOPPING: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Shows the screens on the terminal at standard input and output until the user leaves or a signal
-/// arrives. The terminal is as it was when this returns, and a probe that was running has been
-/// stopped.
+/// Shows the screens on standard input and output until the user quits or a signal arrives. On
+/// return the terminal is restored and a running probe stopped.
 pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     let (out, inbox) = mpsc::channel();
     input::signals(out.clone())?;
@@ -432,9 +429,9 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
         colour: options.colour,
         ascii: options.ascii,
     };
-    let exit = drive(&mut tty, &inbox, &input, &mut jobs, theme);
+    let exit = event_loop(&mut tty, &inbox, &input, &mut jobs, theme);
     drop(tty);
-    wind_down(&mut jobs, &inbox);
+    stop_jobs(&mut jobs, &inbox);
     exit.or_else(|error| {
         if is_closed(&error) {
             Ok(Exit::Signal(SIGHUP))
@@ -444,8 +441,8 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     })
 }
 
-/// The loop: draw what changed, wait, take every message and all input there is.
-fn drive(
+/// Draws changes, waits, then processes every message and all input available.
+fn event_loop(
     display: &mut dyn Display,
     inbox: &Receiver<Msg>,
     input: &InputQueue,
@@ -454,7 +451,7 @@ fn drive(
 ) -> io::Result<Exit> {
     let (mut model, effects) = Model::new(theme, display.size());
     let mut drawn = Instant::now();
-    // The first picture is drawn before any work.
+    // The first frame appears before any work.
     draw(display, &mut model)?;
     let mut away = false;
     let mut is_input_left = false;
@@ -462,23 +459,23 @@ fn drive(
         perform(effect, &mut model, display, jobs, &mut away)?;
     }
     loop {
-        let due = FRAME.saturating_sub(drawn.elapsed());
+        let due = FRAME_INTERVAL.saturating_sub(drawn.elapsed());
         if !away && (model.dirty == Dirty::Now || (model.dirty == Dirty::Soon && due.is_zero())) {
             draw(display, &mut model)?;
             drawn = Instant::now();
         }
         let wait = match model.dirty {
-            _ if away => Some(AWAY),
+            _ if away => Some(FOREGROUND_POLL),
             _ if is_input_left => Some(Duration::ZERO),
             Dirty::No => model.animates().then_some(TICK),
             Dirty::Soon | Dirty::Now => Some(due),
         };
-        let first = next(inbox, wait)?;
+        let first = next_message(inbox, wait)?;
         if away && first.is_none() {
             perform(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
         }
         let begun = Instant::now();
-        // Many changes of the size are one.
+        // Several size changes in one batch redraw once.
         let mut renews = false;
         let mut msgs = first.into_iter().chain(inbox.try_iter());
         is_input_left = false;
@@ -488,27 +485,27 @@ fn drive(
                 .or_else(|| input.next(update::takes_text(&model)));
             let Some(msg) = next else { break };
             match &msg {
-                // It is in the queue.
+                // Only a wake-up: the input itself is in the queue.
                 Msg::Input => continue,
-                Msg::Done(job, _) => jobs.ended(*job),
+                Msg::Done(job, _) => jobs.remove(*job),
                 _ => {}
             }
             for effect in update::update(&mut model, msg) {
                 match effect {
-                    SideEffect::Renew => {
-                        // What is scrolled behind it in this batch is scrolled on the new screen.
+                    SideEffect::Redraw => {
+                        // Input in this batch already refers to the new size.
                         model.size = display.size();
                         renews = !away;
                     }
                     SideEffect::Resume => {
-                        // It draws anew in any case.
+                        // Resuming redraws anyway.
                         renews = false;
                         perform(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
                     }
                     effect => perform(effect, &mut model, display, jobs, &mut away)?,
                 }
             }
-            if !away && begun.elapsed() > BATCH {
+            if !away && begun.elapsed() > MAX_BATCH {
                 is_input_left = true;
                 break;
             }
@@ -517,14 +514,14 @@ fn drive(
             return Ok(exit);
         }
         if renews {
-            perform(SideEffect::Renew, &mut model, display, jobs, &mut away)?;
+            perform(SideEffect::Redraw, &mut model, display, jobs, &mut away)?;
         }
     }
 }
 
-/// The next message; a tick when the time is over.
-fn next(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>> {
-    let gone = |_| io::Error::other("nobody sends messages any more");
+/// The next message; a tick after `wait` in an animation.
+fn next_message(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>> {
+    let gone = |_| io::Error::other("all message senders have ended");
     match wait {
         None => inbox.recv().map(Some).map_err(gone),
         Some(wait) => match inbox.recv_timeout(wait) {
@@ -536,9 +533,9 @@ fn next(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>
 }
 
 fn draw(display: &mut dyn Display, model: &mut Model) -> io::Result<()> {
-    let mut hits = Hits::default();
-    // The next key is looked up on the page that is drawn.
-    model.keep(model.view().page);
+    let mut hits = ClickMap::default();
+    // Caches the drawn page, because the next key refers to it.
+    model.cache_page(model.view().page);
     display.draw(&mut |buffer| hits = frame::draw(model, buffer))?;
     model.hits = hits;
     model.dirty = Dirty::No;
@@ -558,11 +555,11 @@ fn perform(
         SideEffect::Copy(text) => display.copy(&text)?,
         SideEffect::Mouse(ours) => display.mouse(ours)?,
         // Nothing is written while a shell has the terminal; resuming queries the size anyway.
-        SideEffect::Renew if *away => {}
-        SideEffect::Renew => {
+        SideEffect::Redraw if *away => {}
+        SideEffect::Redraw => {
             model.size = display.size();
             model.forget_page();
-            display.renew(model.size)?;
+            display.redraw(model.size)?;
             model.dirty = Dirty::Now;
         }
         // The signal that continues us arrives as a message.
@@ -578,22 +575,22 @@ fn perform(
     Ok(())
 }
 
-/// Stops all jobs, and waits for a probe to remove its scratch files and for a file to be complete;
-/// a second request to exit skips the wait. SIGHUP is no such request, since it also arrives after
-/// we noticed the closed terminal.
-fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
+/// Cancels all jobs, then waits for a probe to remove its scratch files and for a file to be
+/// complete. A second request to exit ends the wait; SIGHUP does not, since a closed terminal also
+/// sends it.
+fn stop_jobs(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
-    while jobs.has_to_tidy() {
-        match inbox.recv_timeout(STOPPING.saturating_sub(begun.elapsed())) {
-            Ok(Msg::Done(job, _)) => jobs.ended(job),
+    while jobs.has_cleanup() {
+        match inbox.recv_timeout(EXIT_TIMEOUT.saturating_sub(begun.elapsed())) {
+            Ok(Msg::Done(job, _)) => jobs.remove(job),
             Ok(Msg::Signal(SIGTERM | SIGINT)) | Err(_) => return,
             Ok(_) => {}
         }
     }
 }
 
-/// Whether an error of drawing only means that the terminal was closed.
+/// Whether a drawing error only means that the terminal was closed.
 fn is_closed(error: &io::Error) -> bool {
     const GONE: [i32; 3] = [
         nix::errno::Errno::EIO as i32,

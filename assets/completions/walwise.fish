@@ -24,65 +24,65 @@ function __fish_walwise_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c walwise -n "__fish_walwise_needs_command" -l host -d 'Look at a captured host instead of this one' -r -F
-complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l host -d 'Use a capture instead of this host' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_needs_command" -l ascii -d 'Draw with ASCII characters only'
-complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'Where there is no terminal: the whole report'
+complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'With piped output: the full report'
 complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_needs_command" -s V -l version -d 'Print version'
 complete -c walwise -n "__fish_walwise_needs_command" -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
 complete -c walwise -n "__fish_walwise_needs_command" -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
-complete -c walwise -n "__fish_walwise_needs_command" -a "show" -d 'Show a report that was kept, from its file'
+complete -c walwise -n "__fish_walwise_needs_command" -a "show" -d 'Show a saved report'
 complete -c walwise -n "__fish_walwise_needs_command" -a "probe" -d 'Measure commit latency only'
 complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
-complete -c walwise -n "__fish_walwise_needs_command" -a "trial" -d 'Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a spare disk'
+complete -c walwise -n "__fish_walwise_needs_command" -a "trial" -d 'Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_needs_command" -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_needs_command" -a "rules" -d 'List, show and check rules'
 complete -c walwise -n "__fish_walwise_needs_command" -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
 complete -c walwise -n "__fish_walwise_needs_command" -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
 complete -c walwise -n "__fish_walwise_needs_command" -a "generate" -d 'Print completions for a shell, or the schema of the JSON report'
 complete -c walwise -n "__fish_walwise_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l host -d 'Look at a captured host instead of this one' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'For people'
 json\t'The recommendation for programs; with -v the whole report (`walwise generate schema`)'
 script\t'A shell script that does nothing until you have read and edited it'
-conf\t'What belongs in postgresql.conf or [mysqld]'
-fstab\t'The lines of /etc/fstab that are to be changed'
+conf\t'Settings for postgresql.conf or [mysqld]'
+fstab\t'The lines of /etc/fstab to change'
 udev\t'udev rules for the settings of block devices'
 markdown\t'The whole report as a document for a ticket or a review'
 html\t'The whole report as one page with charts; it runs and loads nothing, and `walwise show` reads it back'
 prometheus\t'Metrics for node exporter\'s textfile collector'
 nagios\t'A line with performance data and the exit codes of Nagios'"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the whole report' -r -f -a "plan\t'What to do, in order, with the commands to apply, verify and undo it'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the full report' -r -f -a "plan\t'What to do, in order, with the commands to apply, verify and undo it'
 evidence\t'What each verdict rests on'
 latency\t'Commit latency, method by method'
-unknown\t'What is not known, what it leaves undecided, and what would help'"
+unknown\t'What is unknown, what it leaves undecided, and what would help'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report of --save, --format json or --format html; `last`, or no value, is the one saved last' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT the fact of the host, or of the only subject with that fact. It never unlocks a setting that can lose data' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'The file system that TARGET, a free device, is to get instead of the first choice: plan, script and lines follow it. It allows nothing that is refused without it' -r -f -a "ext4\t''
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report written by --save, --format json or --format html; `last`, or no value, is the last saved one' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT: the host, or the only subject with that fact. It never unlocks a setting that can lose data' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'File system for TARGET, a free device, instead of the recommended one; plan, script and fstab lines follow. What is refused stays refused' -r -f -a "ext4\t''
 xfs\t''
 btrfs\t''
 zfs\t''"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l db -d 'Whose settings to answer for where there is no server yet' -r -f -a "postgres\t''
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l db -d 'The server to advise for where none exists yet' -r -f -a "postgres\t''
 mysql\t'MySQL or MariaDB'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Time limit of the measurement' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Exit non-zero for a finding at this level or above' -r -f -a "critical\t'Critical findings only'
-warning\t'Warnings too'
-never\t'Nothing: the exit code says only whether the command worked'"
+warning\t'Critical findings and warnings'
+never\t'Nothing: the exit code reports only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'The whole report as text: evidence, reasons, what is allowed at a price, how to undo'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise. Of each host and target the newest 60 are kept, at most 256 MiB. With --baseline last a missing report is a note'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'The full report as text: evidence, reasons, optional changes, how to undo'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise. The newest 60 per host and target are kept, at most 256 MiB. With --baseline last, a missing report is only noted'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-probe -d 'Do not measure'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on-undecided -d 'Exit non-zero also for an undecided rule that would reach --fail-on'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -92,114 +92,114 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l e2fsprogs -d
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l xfsprogs -d 'Version of xfsprogs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs -d 'Version of btrfs-progs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l assume -d 'Any other fact that will change, as in `walwise check`' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l host -d 'Look at a captured host instead of this one' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is the report of the machine as it is, with `what_if` and `upgrade`' -r -f -a "text\t'For people'
-json\t'For programs'"
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is the report of the host today, with `what_if` and `upgrade`' -r -f -a "text\t'Text'
+json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Exit non-zero for anything at this level or above' -r -f -a "critical\t'Critical findings only'
-warning\t'Warnings too'
-never\t'Nothing: the exit code says only whether the command worked'"
+warning\t'Critical findings and warnings'
+never\t'Nothing: the exit code reports only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that does not exist yet'
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Exit non-zero also for anything undecided that would reach --fail-on'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c walwise -n "__fish_walwise_using_subcommand show" -l format -d 'Output format' -r -f -a "text\t'For people'
-json\t'For programs: the report as it was written'
-markdown\t'A document with all facts'
-html\t'The same as one page, with the report inside'"
+complete -c walwise -n "__fish_walwise_using_subcommand show" -l format -d 'Output format' -r -f -a "text\t'Text'
+json\t'JSON, exactly as in the report'
+markdown\t'A Markdown document with all facts'
+html\t'The same as one HTML page, with the report embedded'"
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
+complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Figures measured elsewhere: pg_test_fsync\'s text or fio\'s JSON. They are shown, but no advice depends on them' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload, 10 by default; with --pg-test-fsync the time of each test, 5 by default' -r
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l workload -d 'What to measure, comma-separated; by default which way to write WAL is best' -r -f -a "wal\t'The ways to write WAL with 1, 2, 4 and 8 pages per commit, in a loop and with pauses'
-segment\t'First writes into a new WAL segment: recycled, filled with zeros, or not filled'
-group\t'1 to 16 sessions that share flushes'
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Import figures measured elsewhere (text of pg_test_fsync, JSON of fio). Shown only, never used for advice' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload, default 10; with --pg-test-fsync the time of each test, default 5' -r
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l workload -d 'What to measure, comma-separated; default: compare the WAL sync methods' -r -f -a "wal\t'WAL sync methods with 1, 2, 4 and 8 pages per commit, paced and back to back'
+segment\t'First writes into a new WAL segment: recycled, zero-filled, or not filled'
+group\t'1 to 16 clients that share flushes'
 innodb\t'InnoDB\'s redo log, the binary log, and both in turn'
-files\t'Small files made durable under a new name, by 1 to 8 threads'
-entangle\t'Commits beside a writer on the same file system'
+files\t'Small files written and durably renamed, 1 to 8 threads'
+entangle\t'Commits next to a busy writer on the same file system'
 floor\t'Writes that are never flushed'
-all\t'All of them'"
+all\t'All workloads'"
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Directory for scratch files, on the same file system' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'For people'
-json\t'For programs'"
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'Text'
+json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l pg-test-fsync -d 'Run the tests of pg_test_fsync, in its layout'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l force -d 'Also measure network, FUSE and nearly full file systems'
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l nice -d 'Run at the lowest priority; the figures then include waiting for all other processes'
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l nice -d 'Run at the lowest priority; the figures then include waiting for other processes'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l samples -d 'Include every sample in the JSON'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "write" -d 'Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each number once it is durable, for a machine that keeps its power'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "read" -d 'Print which commits are there'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "check" -d 'Show what is lost: exit code 3 if anything is'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "write" -d 'Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is printed once durable; save the output on another host'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "read" -d 'Print which commits survived'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l method -d 'How to make each commit durable' -r -f -a "fdatasync\t'pwrite, fdatasync'
 fsync\t'pwrite, fsync'
 open_datasync\t'pwrite to a file opened `O_DSYNC`'
 open_sync\t'pwrite to a file opened `O_SYNC`'
-open_datasync_direct\t'The same with `O_DIRECT`'
-open_sync_direct\t'The same with `O_DIRECT`'"
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l segments -d 'Where to write commits' -r -f -a "recycled\t'Round and round in one segment that was filled before'
-fresh\t'Into a new segment after each'"
+open_datasync_direct\t'open_datasync with `O_DIRECT`'
+open_sync_direct\t'open_sync with `O_DIRECT`'"
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l segments -d 'Where to write commits' -r -f -a "recycled\t'Repeatedly into one prefilled segment'
+fresh\t'Each into a new segment'"
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -l record -d 'Add the result to this record, which is created if missing; `walwise check --drill` reads it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -l record -d 'Add the result to this record (created if missing), for `walwise check --drill`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "write" -d 'Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each number once it is durable, for a machine that keeps its power'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Print which commits are there'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Show what is lost: exit code 3 if anything is'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "write" -d 'Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is printed once durable; save the output on another host'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Print which commits survived'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Serial number or WWN of the spare disk to erase; without this option a terminal asks for it' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Serial number or WWN of the spare disk to erase; without it, a terminal asks' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l candidates -d 'The file systems, comma-separated; the others are compared with the first' -r -f -a "ext4\t'ext4'
 ext4-fast-commit\t'ext4 with fast commits'
 xfs\t'XFS'
 btrfs\t'btrfs'
-btrfs-nocow\t'btrfs with +C on the directory of the log'
-ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'The longest time, such as 90s, 20m or 2h' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of sessions that commit at once, comma-separated' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What is measured' -r -f -a "commits\t'Commits to a log'
-methods\t'Commits of one session by each sync method'
-fs-mark\t'New files that are written and flushed in many directories'"
+btrfs-nocow\t'btrfs with +C on the log directory'
+ext4-nobarrier\t'ext4 without barriers: shows the cost of flushing; never ranked'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'Time limit, such as 90s, 20m or 2h' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of clients that commit at once, comma-separated' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What to measure' -r -f -a "commits\t'Commits to a log'
+methods\t'Commits of one client with each sync method'
+fs-mark\t'New files, written and flushed in many directories'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the part at the beginning of the disk' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Most GiB to write; the trial ends before it writes more' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat that order' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'For people'
-markdown\t'For people, as Markdown'
-html\t'For people, as one page with pictures and the record inside'
-json\t'The record'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Write limit in GiB; the trial stops before exceeding it' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds per load in each block' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat it' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'Text'
+markdown\t'Markdown'
+html\t'One HTML page with charts, the record embedded'
+json\t'The record as JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also keep the JSON in FILE' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear what an interrupted trial left on the disk, and measure nothing'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also save the JSON in FILE' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear what an interrupted trial left on the disk, without measuring'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Start a trial in a directory without asking'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l force -d 'Start even if a running server uses the same disk; the trial slows that server down'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l target -d 'Look at this directory or device too' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Show the machine as if this fact had this value, with assumed and derived facts marked; repeatable. As in `walwise check`' -r
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'Output format' -r -f -a "text\t'For people'
-json\t'For programs'"
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Look at a captured host instead of this one' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l target -d 'Also check this directory or device' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Show the host as if this fact had this value, with assumed and derived facts marked; repeatable. As in `walwise check`' -r
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'Output format' -r -f -a "text\t'Text'
+json\t'JSON'"
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'List every fact and its meaning'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l new -d 'The target is a directory that does not exist yet'
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; lists all mistakes at once'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l rules -d 'More rules: every *.toml file in DIR' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l settings -d 'List the settings that rules can advise instead'
@@ -209,22 +209,22 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; lists all mistakes at once'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain it as if this fact had this value; repeatable. As in `walwise check`' -r
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Look at a captured host instead of this one' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain as if this fact had this value; repeatable. As in `walwise check`' -r
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that does not exist yet'
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Do not mask serial numbers, UUIDs, addresses, and names of hosts and users'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -s h -l help -d 'Print help'
@@ -238,21 +238,21 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "show" -d 'Show a report that was kept, from its file'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "show" -d 'Show a saved report'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "trial" -d 'Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a spare disk'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "trial" -d 'Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "rules" -d 'List, show and check rules'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "generate" -d 'Print completions for a shell, or the schema of the JSON report'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "write" -d 'Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each number once it is durable, for a machine that keeps its power'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "read" -d 'Print which commits are there'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "check" -d 'Show what is lost: exit code 3 if anything is'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "write" -d 'Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is printed once durable; save the output on another host'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "read" -d 'Print which commits survived'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "check" -d 'Check that files contain valid rules whose examples hold; lists all mistakes at once'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "completions" -d 'Print shell completions of commands, options and values'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "schema" -d 'Print the JSON schema of the report'

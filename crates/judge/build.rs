@@ -1,4 +1,4 @@
-//! Lists the rule files, so that a new one is in the program without a line of its own.
+//! Generates the list of rule files to compile in, so that a new file needs no code.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

@@ -1,10 +1,10 @@
-//! Lists the mount options of the tables, of which the values may be read.
+//! Lists the mount options of the tables whose values may be read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs, io};
 
-/// The arrays of mount options in the tables, each on one line.
+/// The tables keep each array of mount options on one line.
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=tables");
     let (mut kept, mut dropped) = (BTreeSet::new(), BTreeSet::new());

@@ -3,37 +3,36 @@
 
 mod drill;
 mod show {
-    //! The command line of `walwise show`. What is common to all commands is left to [`super`].
+    //! The arguments of `walwise show`.
 
     use std::path::PathBuf;
 
     use clap::{Args, ValueEnum};
 
-    use super::Output;
+    use super::OutputArgs;
 
-    /// `walwise show`.
     #[derive(Args, Debug)]
     pub struct Show {
-        /// A report of --save, --format json or --format html.
+        /// A report written by --save, --format json or --format html.
         pub report: PathBuf,
         /// Output format.
         #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
         pub format: ShowFormat,
-        /// Where it goes.
+        /// Output file.
         #[command(flatten)]
-        pub output: Output,
+        pub output: OutputArgs,
     }
 
-    /// Forms in which a kept report can be told.
+    /// Output formats of a saved report.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
     pub enum ShowFormat {
-        /// For people.
+        /// Text.
         Text,
-        /// For programs: the report as it was written.
+        /// JSON, exactly as in the report.
         Json,
-        /// A document with all facts.
+        /// A Markdown document with all facts.
         Markdown,
-        /// The same as one page, with the report inside.
+        /// The same as one HTML page, with the report embedded.
         Html,
     }
 }
@@ -48,8 +47,8 @@ pub use drill::{Drill, DrillMethod, DrillSegments, DrillStep, DrillWrite};
 pub use show::{Show, ShowFormat};
 pub use trial::{Trial, TrialCandidate, TrialFormat};
 
+use super::detail_level::DetailLevel;
 use super::examples::help;
-use super::extent::Extent;
 use crate::facts::Area;
 use crate::output::Access;
 use crate::report::Format;
@@ -57,36 +56,36 @@ use crate::report::exit::FailCondition;
 use crate::rules::Level;
 use crate::settings::NewFilesystem;
 
-/// File system, mount option and WAL advice for databases, from the evidence of this machine.
+/// File system, mount option and WAL advice for databases, from what it finds on the host.
 #[derive(Debug, Parser)]
 #[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = help(""))]
 pub struct Cli {
     /// The command; without one the screens, or the text report without a terminal.
     #[command(subcommand)]
     pub command: Option<CliCommand>,
-    /// What to look at when there is no command.
+    /// Target when there is no command.
     #[command(flatten)]
-    pub bare: Bare,
+    pub bare: DefaultArgs,
 }
 
 /// Options of `walwise [TARGET]`.
 #[derive(Args, Debug)]
-pub struct Bare {
+pub struct DefaultArgs {
     /// A directory, a mount point, or a block device.
     pub target: Option<PathBuf>,
     /// The target is a directory that does not exist yet.
     #[arg(long, requires = "target")]
     pub new: bool,
-    /// Look at a captured host instead of this one.
+    /// Use a capture instead of this host.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
     /// Configuration of stopped servers.
     #[command(flatten)]
-    pub servers: Servers,
+    pub servers: ServerFiles,
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
-    /// Where there is no terminal: the whole report.
+    /// With piped output: the full report.
     #[arg(long, short)]
     pub verbose: bool,
 }
@@ -101,7 +100,7 @@ pub enum CliCommand {
     /// Show what another kernel, distribution or tools would change, boot failures first.
     #[command(after_help = help("upgrade"))]
     Upgrade(UpgradeArgs),
-    /// Show a report that was kept, from its file.
+    /// Show a saved report.
     #[command(after_help = help("show"))]
     Show(Show),
     /// Measure commit latency only.
@@ -110,7 +109,7 @@ pub enum CliCommand {
     /// Test with real power cuts: instructions, a writer, and the comparison afterwards.
     #[command(after_help = help("drill"))]
     Drill(Drill),
-    /// Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a
+    /// Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a
     /// spare disk.
     #[command(after_help = help("trial"))]
     Trial(Trial),
@@ -133,21 +132,21 @@ pub enum CliCommand {
 
 /// Configuration of stopped servers.
 #[derive(Args, Debug, Default, Clone)]
-pub struct Servers {
-    /// The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this
-    /// file and what it includes is read. Its data are where it says, or in the target.
+pub struct ServerFiles {
+    /// Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file
+    /// and its includes are read. Data directory: the one it names, or TARGET.
     #[arg(long, value_name = "FILE")]
     pub mysql_defaults: Option<PathBuf>,
-    /// The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where
-    /// it says, or in the target.
+    /// Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the
+    /// one it names, or TARGET.
     #[arg(long, value_name = "FILE")]
     pub postgres_config: Option<PathBuf>,
 }
 
 /// Where facts come from.
 #[derive(Args, Debug, Default, Clone)]
-pub struct From {
-    /// Look at a captured host instead of this one.
+pub struct HostArgs {
+    /// Use a capture instead of this host.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
     /// More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in
@@ -159,31 +158,30 @@ pub struct From {
     pub new: bool,
     /// Configuration of stopped servers.
     #[command(flatten)]
-    pub servers: Servers,
-    /// Do not run external tools; facts only they report stay unknown.
+    pub servers: ServerFiles,
+    /// Do not run external tools; facts that only they report stay unknown.
     #[arg(long)]
     pub no_programs: bool,
-    /// Use the results of drills of this stack: a record of `walwise drill check --record`.
+    /// Use drill results for this stack: a record written by `walwise drill check --record`.
     #[arg(long, value_name = "RECORD.json")]
     pub drill: Vec<PathBuf>,
-    /// Use the result of a trial of this disk: a record of `walwise trial --record`.
+    /// Use the trial result for this disk: a record written by `walwise trial --record`.
     #[arg(long, value_name = "TRIAL.json")]
     pub trial: Vec<PathBuf>,
 }
 
-/// Where a document goes.
+/// Where a document is written.
 #[derive(Args, Debug, Default, Clone)]
-pub struct Output {
+pub struct OutputArgs {
     /// Write to FILE atomically: an existing file is replaced by a new one, owned by you.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Permissions of that file, in octal, such as 0640; without it root's is for root alone, that
-    /// of others as their umask says.
+    /// Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others.
     #[arg(long, value_name = "MODE", requires = "output", value_parser = Access::parse)]
     pub output_mode: Option<Access>,
 }
 
-/// What `--db` can be.
+/// Values of `--db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     Postgres,
@@ -192,7 +190,6 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// The area of its settings.
     pub fn area(self) -> Area {
         match self {
             Self::Postgres => Area::Pg,
@@ -201,42 +198,40 @@ impl Engine {
     }
 }
 
-/// `walwise check`.
 #[derive(Args, Debug)]
 pub struct Check {
-    /// A directory, a mount point, or a block device; everything found when left out.
+    /// A directory, a mount point, or a block device. Default: everything found.
     pub target: Option<PathBuf>,
     /// Where facts come from.
     #[command(flatten)]
-    pub from: From,
+    pub from: HostArgs,
     /// Output format.
     #[arg(long, value_parser = format(), default_value = Format::Text.name())]
     pub format: Format,
-    /// How much of it.
+    /// How much of the report.
     #[command(flatten)]
-    pub extent: Extent,
-    /// Where it goes.
+    pub extent: DetailLevel,
+    /// Output file.
     #[command(flatten)]
-    pub output: Output,
-    /// Compare with a report of --save, --format json or --format html; `last`, or no value, is the
-    /// one saved last.
+    pub output: OutputArgs,
+    /// Compare with a report written by --save, --format json or --format html; `last`, or no
+    /// value, is the last saved one.
     #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,
     /// Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or
-    /// ~/.local/state/walwise, as root in /var/lib/walwise. Of each host and target the newest 60
-    /// are kept, at most 256 MiB. With --baseline last a missing report is a note.
+    /// ~/.local/state/walwise, as root in /var/lib/walwise. The newest 60 per host and target are
+    /// kept, at most 256 MiB. With --baseline last, a missing report is only noted.
     #[arg(long, conflicts_with = "host")]
     pub save: bool,
-    /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT the
-    /// fact of the host, or of the only subject with that fact. It never unlocks a setting that can
-    /// lose data.
+    /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT: the
+    /// host, or the only subject with that fact. It never unlocks a setting that can lose data.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
-    /// The file system that TARGET, a free device, is to get instead of the first choice: plan,
-    /// script and lines follow it. It allows nothing that is refused without it.
+    /// File system for TARGET, a free device, instead of the recommended one; plan, script and
+    /// fstab lines follow. What is refused stays refused.
     #[arg(long, value_parser = filesystem(), value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
-    /// Whose settings to answer for where there is no server yet.
+    /// The server to advise for where none exists yet.
     #[arg(long, value_enum, default_value_t = Engine::Postgres, value_name = "ENGINE")]
     pub db: Engine,
     /// Do not measure.
@@ -253,7 +248,6 @@ pub struct Check {
     pub fail_on_undecided: bool,
 }
 
-/// `walwise upgrade`.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("next").required(true).multiple(true)
     .args(["kernel", "os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"])))]
@@ -279,13 +273,13 @@ pub struct UpgradeArgs {
     pub assume: Vec<String>,
     /// Where facts come from.
     #[command(flatten)]
-    pub from: From,
-    /// Output format; the JSON is the report of the machine as it is, with `what_if` and `upgrade`.
+    pub from: HostArgs,
+    /// Output format; the JSON is the report of the host today, with `what_if` and `upgrade`.
     #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
     pub format: PlainFormat,
-    /// Where it goes.
+    /// Output file.
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
     /// Exit non-zero for anything at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
@@ -305,23 +299,22 @@ pub struct Measure {
     pub scratch: Option<PathBuf>,
 }
 
-/// `walwise probe`.
 #[derive(Args, Debug)]
 pub struct Probe {
     /// The directory to measure in.
     #[arg(required_unless_present = "import")]
     pub directory: Option<PathBuf>,
-    /// Figures measured elsewhere: pg_test_fsync's text or fio's JSON. They are shown, but no
-    /// advice depends on them.
+    /// Import figures measured elsewhere (text of pg_test_fsync, JSON of fio). Shown only, never
+    /// used for advice.
     #[arg(long, value_name = "FILE", conflicts_with = "pg_test_fsync")]
     pub import: Vec<PathBuf>,
-    /// Time limit of each workload, 10 by default; with --pg-test-fsync the time of each test, 5 by
-    /// default.
+    /// Time limit of each workload, default 10; with --pg-test-fsync the time of each test, default
+    /// 5.
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// What to measure, comma-separated; by default which way to write WAL is best.
+    /// What to measure, comma-separated; default: compare the WAL sync methods.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
-    pub workload: Vec<Load>,
+    pub workload: Vec<ProbeWorkload>,
     /// Run the tests of pg_test_fsync, in its layout.
     #[arg(long, conflicts_with_all = ["workload", "samples"])]
     pub pg_test_fsync: bool,
@@ -336,13 +329,13 @@ pub struct Probe {
     pub format: PlainFormat,
 }
 
-/// How a probe goes about its work.
+/// Options of how to measure.
 #[derive(Args, Debug)]
 pub struct ProbeFlags {
     /// Also measure network, FUSE and nearly full file systems.
     #[arg(long)]
     pub force: bool,
-    /// Run at the lowest priority; the figures then include waiting for all other processes.
+    /// Run at the lowest priority; the figures then include waiting for other processes.
     #[arg(long)]
     pub nice: bool,
     /// Include every sample in the JSON.
@@ -350,41 +343,40 @@ pub struct ProbeFlags {
     pub samples: bool,
 }
 
-/// What `--workload` can be.
+/// Values of `--workload`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Load {
-    /// The ways to write WAL with 1, 2, 4 and 8 pages per commit, in a loop and with pauses.
+pub enum ProbeWorkload {
+    /// WAL sync methods with 1, 2, 4 and 8 pages per commit, paced and back to back.
     Wal,
-    /// First writes into a new WAL segment: recycled, filled with zeros, or not filled.
+    /// First writes into a new WAL segment: recycled, zero-filled, or not filled.
     Segment,
-    /// 1 to 16 sessions that share flushes.
+    /// 1 to 16 clients that share flushes.
     Group,
     /// InnoDB's redo log, the binary log, and both in turn.
     Innodb,
-    /// Small files made durable under a new name, by 1 to 8 threads.
+    /// Small files written and durably renamed, 1 to 8 threads.
     Files,
-    /// Commits beside a writer on the same file system.
+    /// Commits next to a busy writer on the same file system.
     Entangle,
     /// Writes that are never flushed.
     Floor,
-    /// All of them.
+    /// All workloads.
     All,
 }
 
-/// `walwise facts`.
 #[derive(Args, Debug)]
 pub struct Facts {
-    /// Facts to show: names, or prefixes such as `device.`; all by default. A path, such as `.` or
-    /// one with a slash, is a directory or device to look at as well.
+    /// Facts to show: names, or prefixes such as `device.`. Default: all. A path, such as `.` or
+    /// one with a slash, is a directory or device to check as well.
     #[arg(value_name = "KEY|DIR")]
     pub keys: Vec<String>,
     /// List every fact and its meaning.
     #[arg(long)]
     pub list: bool,
-    /// Look at this directory or device too.
+    /// Also check this directory or device.
     #[arg(long, value_name = "TARGET")]
     pub target: Option<PathBuf>,
-    /// Show the machine as if this fact had this value, with assumed and derived facts marked;
+    /// Show the host as if this fact had this value, with assumed and derived facts marked;
     /// repeatable. As in `walwise check`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE", conflicts_with = "list")]
     pub assume: Vec<String>,
@@ -393,10 +385,10 @@ pub struct Facts {
     pub format: PlainFormat,
     /// Where facts come from.
     #[command(flatten)]
-    pub from: From,
+    pub from: HostArgs,
 }
 
-/// `walwise rules`.
+/// The commands of `walwise rules`.
 #[derive(Debug, Subcommand)]
 pub enum Rules {
     /// List the rules, one per line.
@@ -412,13 +404,13 @@ pub enum Rules {
     /// Show one rule in full.
     #[command(after_help = help("rules show"))]
     Show {
-        /// Its id.
+        /// The rule id.
         rule: String,
         /// More rules: every *.toml file in DIR.
         #[arg(long, value_name = "DIR")]
         rules: Option<PathBuf>,
     },
-    /// Check that files contain valid rules whose examples hold; lists all mistakes at once.
+    /// Check that files contain valid rules whose examples hold; all mistakes are listed at once.
     #[command(after_help = help("rules check"))]
     Check {
         /// Rule files, or directories of them.
@@ -427,38 +419,36 @@ pub enum Rules {
     },
 }
 
-/// `walwise explain`.
 #[derive(Args, Debug)]
 pub struct Explain {
-    /// The rule's id.
+    /// The rule id.
     pub rule: String,
-    /// A directory or device; by default every subject of the rule.
+    /// A directory or device. Default: every subject of the rule.
     pub target: Option<PathBuf>,
-    /// Explain it as if this fact had this value; repeatable. As in `walwise check`.
+    /// Explain as if this fact had this value; repeatable. As in `walwise check`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// Where facts come from.
     #[command(flatten)]
-    pub from: From,
+    pub from: HostArgs,
 }
 
-/// `walwise capture`.
 #[derive(Args, Debug)]
 pub struct Capture {
-    /// Look at this directory or device too, so that the capture can answer for it.
+    /// Also capture this directory or device.
     pub target: Option<PathBuf>,
     /// Configuration of stopped servers.
     #[command(flatten)]
-    pub servers: Servers,
+    pub servers: ServerFiles,
     /// Do not mask serial numbers, UUIDs, addresses, and names of hosts and users.
     #[arg(long)]
     pub no_mask: bool,
-    /// Where it goes.
+    /// Output file.
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
-/// `walwise generate`.
+/// The commands of `walwise generate`.
 #[derive(Debug, Subcommand)]
 pub enum Generate {
     /// Print shell completions of commands, options and values.
@@ -473,7 +463,7 @@ pub enum Generate {
     Schema,
 }
 
-/// Shells that can complete.
+/// Shells with completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// Bash, with its package bash-completion.
@@ -485,49 +475,48 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
 }
 
 fn filesystem() -> impl TypedValueParser<Value = NewFilesystem> {
-    PossibleValuesParser::new(NewFilesystem::ALL.map(NewFilesystem::word))
-        .try_map(|word| NewFilesystem::from_word(&word).ok_or("no file system that can be made"))
+    PossibleValuesParser::new(NewFilesystem::ALL.map(NewFilesystem::as_str))
+        .try_map(|word| NewFilesystem::from_word(&word).ok_or("unknown file system"))
 }
 
 fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(
-        Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.says())),
+        Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.description())),
     )
     .try_map(|name| {
         Format::ALL
             .into_iter()
             .find(|format| format.name() == name)
-            .ok_or("no format")
+            .ok_or("unknown format")
     })
 }
 
-/// Forms of everything else.
+/// Output formats of the other commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlainFormat {
-    /// For people.
+    /// Text.
     Text,
-    /// For programs.
+    /// JSON.
     Json,
 }
 
-/// What `--fail-on` can be.
+/// Values of `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// Critical findings only.
     Critical,
-    /// Warnings too.
+    /// Critical findings and warnings.
     Warning,
-    /// Nothing: the exit code says only whether the command worked.
+    /// Nothing: the exit code reports only whether the command worked.
     Never,
 }
 
 impl FailOn {
-    /// The condition under which the command fails, if anything found fails it.
+    /// The findings that fail the command; `None` for `never`.
     pub fn condition(self, undecided: bool) -> Option<FailCondition> {
         let level = match self {
             Self::Critical => Level::Critical,

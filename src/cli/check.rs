@@ -3,80 +3,83 @@
 use anyhow::Context as _;
 
 use super::args::{Check, Measure};
-use super::host::{self, look_at};
-use super::kept::{self, Shelf};
-use super::out::{Delivery, ExitResult};
+use super::host::{self, read_session};
+use super::out::{ExitResult, OutputTarget};
 use super::probe::measure;
+use super::report_store::{self, ReportStore};
 use super::{CliError, baseline, out, rule_files};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{Note, Scope, Subject};
-use crate::host::{Host, RememberingHost};
-use crate::report::difference::{Kept, difference};
+use crate::host::{CachingHost, Host};
+use crate::report::difference::{ReportSnapshot, difference};
 use crate::report::exit;
-use crate::report::{Format, Health, Protocol, json, price, text};
+use crate::report::{Format, Health, Protocol, json, latency, text};
 use crate::session::{self, MeasurementOptions, Session};
 
-/// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> ExitResult {
     let protocol = args.format.protocol();
-    match checked(args) {
-        // What asks by a protocol hears of a failure in its words, too.
-        Err(CliError::Usage(sentence)) => failed(protocol, &sentence, CliError::Usage),
+    match run_check(args) {
+        // A monitoring protocol, such as Nagios, has its own line and code for a failure.
+        Err(CliError::Usage(sentence)) => report_failure(protocol, &sentence, CliError::Usage),
         Err(CliError::Other(error)) => {
-            failed(protocol, &format!("{error:#}"), |_| CliError::Other(error))
+            report_failure(protocol, &format!("{error:#}"), |_| CliError::Other(error))
         }
         ended => ended,
     }
 }
 
-fn failed(
+fn report_failure(
     protocol: Protocol,
     sentence: &str,
     error: impl FnOnce(String) -> CliError,
 ) -> ExitResult {
-    match (protocol.failure(sentence), protocol.code(Health::Unknown)) {
+    match (
+        protocol.failure(sentence),
+        protocol.exit_code(Health::Unknown),
+    ) {
         (Some(line), Some(code)) => out::print(&line).map(|_| code),
         _ => Err(error(sentence.to_owned())),
     }
 }
 
-fn checked(args: &Check) -> ExitResult {
-    baseline::check(args)?;
+fn run_check(args: &Check) -> ExitResult {
+    baseline::check_options(args)?;
     if args.extent.only.is_some() && args.format != Format::Text {
         return Err(CliError::Usage(
-            "--only is a part of the text; leave out --format".to_owned(),
+            "--only selects a part of the text; leave out --format".to_owned(),
         ));
     }
-    let delivery = Delivery::find(&args.output, args.format.runs())?;
+    let delivery = OutputTarget::open(&args.output, args.format.is_executable())?;
     let rules = host::rules(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
     let machine = host::open(args.from.host.as_deref())?;
-    // Assumptions are judged over the very answers of the first pass.
+    // Assumptions must be judged over the answers of the first pass, so they are remembered.
     let machine: Box<dyn Host> = if args.assume.is_empty() {
         machine
     } else {
-        Box::new(RememberingHost::new(machine))
+        Box::new(CachingHost::new(machine))
     };
-    let mut session = look_at(machine.as_ref(), &args.from, target, rules)?;
+    let mut session = read_session(machine.as_ref(), &args.from, target, rules)?;
     if let Some(filesystem) = args.fs {
-        let targets: Vec<Subject> = session.read.subjects(Scope::Target).cloned().collect();
+        let targets: Vec<Subject> = session.facts.subjects(Scope::Target).cloned().collect();
         for target in targets {
             session
-                .want(&target, Some(filesystem))
+                .choose_filesystem(&target, Some(filesystem))
                 .map_err(CliError::Usage)?;
         }
     }
-    let suppose = || host::supposed(&args.assume, &session, machine.as_ref(), &args.from, target);
+    let suppose =
+        || host::read_hypothesis(&args.assume, &session, machine.as_ref(), &args.from, target);
     let hypothesis = if args.assume.is_empty() {
         None
     } else {
         Some(suppose()?)
     };
-    // A capture is kept no longer than it is needed.
+    // Frees the capture, which can be large.
     drop(machine);
     let before = baseline::load(args, &session)?;
     let keep = if args.save {
-        Some(Shelf::of(&session, target)?.place_next()?)
+        Some(ReportStore::for_target(&session, target)?.next_destination()?)
     } else {
         None
     };
@@ -92,58 +95,65 @@ fn checked(args: &Check) -> ExitResult {
     };
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
-    if session.live && (args.save || args.format.protocol().tells_earlier_prices()) {
-        price::add_earlier(&mut report, kept::earlier_prices(&session));
+    if session.live && (args.save || args.format.protocol().includes_earlier_latencies()) {
+        latency::add_earlier(&mut report, report_store::earlier_latencies(&session));
     }
     let fail_on = args.fail_on.condition(args.fail_on_undecided);
-    // Only the report itself is kept, without the comparison.
+    // The saved report has no comparison: the next baseline needs only the report itself.
     let kept = keep.map(|found| (found, json::render(&report)));
     report.what_if = hypothesis.map(|hypothesis| session.what_if(&report, &hypothesis).1);
-    report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
+    report.baseline =
+        before.map(|before| difference(&before, &ReportSnapshot::from_report(&report)));
     match (args.format, args.extent.only) {
         (Format::Json, _) if args.extent.verbose => delivery.deliver_json(&report)?,
-        (Format::Text, Some(only)) => delivery.deliver(&text::only(&report, only.part()))?,
+        (Format::Text, Some(only)) => {
+            delivery.deliver(&text::render_part(&report, only.report_part()))?
+        }
         (Format::Text, None) if !args.extent.verbose => {
             let style = delivery.line_style();
-            delivery.deliver(&text::short(&report, style))?
+            delivery.deliver(&text::render_short(&report, style))?
         }
         (format, _) => delivery.deliver(&format.render(&report).map_err(CliError::Usage)?)?,
     };
     if let Some((found, document)) = kept {
         let written = found
             .commit(document.as_bytes())
-            .context("the report was made and not kept as a baseline")?;
-        out::notice(&format!("kept as baseline: {}", written.path.display()));
+            .context("the report was made but not saved as a baseline")?;
+        out::print_notice(&format!("baseline saved: {}", written.path.display()));
         written
             .warning
             .iter()
-            .for_each(|sentence| out::notice(sentence));
+            .for_each(|sentence| out::print_notice(sentence));
     }
-    if let Some(code) = args.format.protocol().code(Health::from_report(&report)) {
+    if let Some(code) = args
+        .format
+        .protocol()
+        .exit_code(Health::from_report(&report))
+    {
         return Ok(code);
     }
-    let found = fail_on.map_or(0, |condition| exit::code(&report, condition));
+    let found = fail_on.map_or(0, |condition| exit::exit_code(&report, condition));
     Ok(rule_files::exit_code(found, &session.rules))
 }
 
-/// Measures in the target, where it is a directory; returns the message where it could not.
+/// Measures in the target if it is a directory; returns a note if it could not.
 fn measure_target(
     session: &mut Session,
     options: &Measure,
 ) -> Result<Option<MeasurementNote>, CliError> {
-    let (facts, _) = session.judged();
-    let Some(target) = session::measurable(&facts).into_iter().next() else {
-        let why = session::unreadable(&facts).or_else(|| session::to_be_made(&facts));
-        return Ok(why.map(|reason| MeasurementNote::Absence { reason }));
+    let (facts, _) = session.conclusions();
+    let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
+        let why = session::unreadable_target(&facts).or_else(|| session::missing_directory(&facts));
+        return Ok(why.map(|reason| MeasurementNote::NotMeasured { reason }));
     };
     let Measure { scratch, seconds } = options;
     let options = MeasurementOptions {
         scratch: scratch.clone(),
         ..MeasurementOptions::new(*seconds)
     };
-    let outcome = match session::prepare(&facts, &target, &options) {
+    let outcome = match session::probe_plan(&facts, &target, &options) {
         Ok(plan) => match measure(&plan)? {
-            // A report on half of it would be misleading.
+            // A report on half a measurement would mislead.
             (outcome, Some(number)) => {
                 return Err(CliError::Signal(
                     number,
@@ -153,22 +163,22 @@ fn measure_target(
             (outcome, None) => outcome,
         },
         Err(refusal) => {
-            return Ok(Some(MeasurementNote::Absence {
+            return Ok(Some(MeasurementNote::NotMeasured {
                 reason: refusal.to_string(),
             }));
         }
     };
     match outcome {
         Ok(measurement) => {
-            session.measured.insert(target, measurement);
+            session.measurements.insert(target, measurement);
             Ok(None)
         }
         Err(error) => {
-            let says = MeasurementNote::Fragment {
+            let says = MeasurementNote::Incomplete {
                 reason: error.to_string(),
             };
             session
-                .measured
+                .measurements
                 .extend(error.partial.map(|partial| (target, *partial)));
             Ok(Some(says))
         }

@@ -1,16 +1,14 @@
-//! `walwise drill`: the steps by which a person cuts the power of a machine and finds out what
-//! survived.
+//! `walwise drill`: the steps of a power-cut test, and the comparison of what survived.
 //!
-//! It prints, and writes into the directory that was named. The writer's standard output is the
-//! log, which a machine with power has to keep; every line is therefore flushed before the next
-//! commit begins.
+//! Standard output of the writer is the log, which another host must save; every line is therefore
+//! flushed before the next commit begins.
 
 mod child {
-    //! The child that writes and reads for a drill, so that a signal ends the drill whatever the
-    //! state of the disk.
+    //! The subprocess that writes and reads for a drill, so that a signal ends the drill even if
+    //! the disk hangs.
     //!
-    //! It does nothing before it is told to, and waits after every commit until that was printed.
-    //! It is killed when the drill ends, like a power cut would end it, and its files remain.
+    //! It starts on request, and after each commit waits until the parent has printed it. At the
+    //! end of the drill it is killed, as a power cut would end it, and its files remain.
 
     use std::io;
     use std::path::{Path, PathBuf};
@@ -21,22 +19,20 @@ mod child {
 
     use crate::cli::CliError;
     use crate::cli::args::DrillWrite;
-    use crate::drill::{Head, StackFingerprint, Survived, survived};
+    use crate::drill::{RunHeader, StackFingerprint, SurvivorLog, parse_survivor_log};
     use crate::host::path_bytes;
     use crate::measure::Method;
     use crate::probes::Control;
-    use crate::probes::drill::{self, DrillDirectory, Segments};
-    use crate::subprocess::{Bytes, Channel, PATIENCE, RecvError, Role, Subprocess};
-    use crate::text::{error_words, safe};
+    use crate::probes::drill::{self, DrillDirectory, SegmentMode};
+    use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
+    use crate::text::{display_safe, error_message};
 
-    /// What the child is to do in a directory.
     #[derive(Serialize, Deserialize)]
     enum Request {
-        Write(Bytes, Method, Segments, Head),
+        Write(Bytes, Method, SegmentMode, RunHeader),
         Read(Bytes),
     }
 
-    /// Why the child ended.
     #[derive(Serialize, Deserialize)]
     enum DrillFailure {
         /// The directory is not usable.
@@ -44,30 +40,29 @@ mod child {
         Failed(String),
     }
 
-    /// The child's messages.
-    type Reply = Result<News, DrillFailure>;
+    type Reply = Result<DrillEvent, DrillFailure>;
 
     #[derive(Serialize, Deserialize)]
-    enum News {
+    enum DrillEvent {
         /// The directory is usable.
         Ready,
         Begun,
-        /// The commit of this number is durable.
+        /// This commit is durable.
         Commit(u64),
-        /// A file was read.
+        /// A file was read; resets the parent's timeout.
         Busy,
-        /// The result of reading.
+        /// The surviving commits, as text.
         Found(String),
     }
 
-    /// The interval between checks for a signal.
-    const LOOK: Duration = Duration::from_millis(50);
+    /// Interval between checks for a signal.
+    const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-    /// The longest time of a commit, or of reading a file; a slower disk cannot be drilled.
-    const LONGEST: Duration = Duration::from_secs(120);
+    /// Time limit for one commit, or for reading one file; a slower disk cannot be drilled.
+    const COMMIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// The time for the kernel to release the child.
-    const LETTING_GO: Duration = Duration::from_secs(1);
+    /// Time for the kernel to end the child.
+    const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
     /// A writer that waits for its start signal.
     pub(super) struct DrillWriter {
@@ -76,9 +71,9 @@ mod child {
     }
 
     impl DrillWriter {
-        /// Starts it; an error when nothing may be written in that directory.
-        pub(super) fn start(args: &DrillWrite, head: &Head) -> Result<Self, CliError> {
-            let directory = safe(path_bytes(&args.directory));
+        /// Starts the child; an error if the directory is not writable.
+        pub(super) fn start(args: &DrillWrite, head: &RunHeader) -> Result<Self, CliError> {
+            let directory = display_safe(path_bytes(&args.directory));
             let path = Bytes::from(args.directory.as_path());
             let request = Request::Write(
                 path,
@@ -87,17 +82,16 @@ mod child {
                 head.clone(),
             );
             let mut child = spawn(&request)?;
-            match child.channel.recv(Some(PATIENCE)) {
-                Ok(Ok(News::Ready)) => Ok(Self {
+            match child.channel.recv(Some(RECV_TIMEOUT)) {
+                Ok(Ok(DrillEvent::Ready)) => Ok(Self {
                     child: Some(child),
                     directory,
                 }),
-                other => Err(ended(other, &directory, PATIENCE)),
+                other => Err(child_error(other, &directory, RECV_TIMEOUT)),
             }
         }
 
-        /// Writes until it is cancelled. `tell` is called when it has begun, and after every
-        /// commit.
+        /// Writes until cancelled. Calls `tell` at the start (`None`) and after every commit.
         pub(super) fn run(
             &mut self,
             control: &Control,
@@ -114,41 +108,43 @@ mod child {
                     let _ = child.channel.send(&());
                     since = Instant::now();
                 }
-                let number = match child.channel.recv(Some(LOOK)) {
-                    Ok(Ok(News::Begun)) => None,
-                    Ok(Ok(News::Commit(number))) => Some(number),
-                    Err(RecvError::Timeout) if since.elapsed() < LONGEST => continue,
-                    other => return Err(ended(other, &self.directory, LONGEST)),
+                let number = match child.channel.recv(Some(POLL_INTERVAL)) {
+                    Ok(Ok(DrillEvent::Begun)) => None,
+                    Ok(Ok(DrillEvent::Commit(number))) => Some(number),
+                    Err(RecvError::Timeout) if since.elapsed() < COMMIT_TIMEOUT => continue,
+                    other => return Err(child_error(other, &self.directory, COMMIT_TIMEOUT)),
                 };
-                tell(number)
-                    .map_err(|error| anyhow!("the reader is gone: {}", error_words(&error)))?;
+                tell(number).map_err(|error| anyhow!("cannot print: {}", error_message(&error)))?;
                 go_on = true;
             }
             Ok(())
         }
 
-        /// Ends the child.
-        pub(super) fn end(&mut self) {
+        pub(super) fn stop(&mut self) {
             if let Some(child) = self.child.take() {
-                child.end(LETTING_GO);
+                child.kill_and_drain(EXIT_TIMEOUT);
             }
         }
     }
 
-    /// The surviving part of a directory's drill. Boot, stack and time are added by the caller.
-    pub(super) fn read(directory: &Path) -> Result<Survived, CliError> {
+    /// The surviving commits in a directory. The caller adds boot, stack and time.
+    pub(super) fn survived_commits(directory: &Path) -> Result<SurvivorLog, CliError> {
         let mut child = spawn(&Request::Read(directory.into()))?;
-        let mut patience = PATIENCE;
+        let mut patience = RECV_TIMEOUT;
         loop {
             match child.channel.recv(Some(patience)) {
-                Ok(Ok(News::Ready | News::Busy)) => patience = LONGEST,
-                Ok(Ok(News::Found(text))) => {
+                Ok(Ok(DrillEvent::Ready | DrillEvent::Busy)) => patience = COMMIT_TIMEOUT,
+                Ok(Ok(DrillEvent::Found(text))) => {
                     child.wait();
-                    return survived(&text).map_err(CliError::Usage);
+                    return parse_survivor_log(&text).map_err(CliError::Usage);
                 }
                 other => {
                     child.kill();
-                    return Err(ended(other, &safe(path_bytes(directory)), patience));
+                    return Err(child_error(
+                        other,
+                        &display_safe(path_bytes(directory)),
+                        patience,
+                    ));
                 }
             }
         }
@@ -156,35 +152,34 @@ mod child {
 
     fn spawn(request: &Request) -> Result<Subprocess, CliError> {
         Subprocess::spawn(Role::Drill, request).map_err(|error| {
-            anyhow!(
-                "the child that does the drill did not start: {}",
-                error_words(&error)
-            )
-            .into()
+            anyhow!("the drill process did not start: {}", error_message(&error)).into()
         })
     }
 
-    /// Why no further message arrives.
-    fn ended(last: Result<Reply, RecvError>, directory: &str, patience: Duration) -> CliError {
+    fn child_error(
+        last: Result<Reply, RecvError>,
+        directory: &str,
+        patience: Duration,
+    ) -> CliError {
         match last {
             Ok(Err(DrillFailure::Refused(why))) => CliError::Usage(why),
             Ok(Err(DrillFailure::Failed(why))) => anyhow!(why).into(),
             Err(RecvError::Timeout) => anyhow!(
-                "{directory}: no answer within {} s; look at dmesg",
+                "{directory}: no answer within {} s; check dmesg",
                 patience.as_secs()
             )
             .into(),
             Ok(Ok(_)) | Err(RecvError::Closed) => {
-                anyhow!("the child that does the drill ended without a word").into()
+                anyhow!("the drill process ended unexpectedly").into()
             }
         }
     }
 
-    /// Acts as the child.
+    /// Runs in the subprocess.
     pub fn serve(mut channel: Channel) -> io::Result<()> {
         let served = match channel.recv(None)? {
-            Request::Read(directory) => find(&PathBuf::from(directory), &mut channel),
-            Request::Write(directory, method, segments, head) => write(
+            Request::Read(directory) => serve_read(&PathBuf::from(directory), &mut channel),
+            Request::Write(directory, method, segments, head) => serve_write(
                 &PathBuf::from(directory),
                 method,
                 segments,
@@ -195,41 +190,43 @@ mod child {
         served.or_else(|failure| channel.send(&Reply::Err(failure)))
     }
 
-    fn tell(channel: &mut Channel, news: News) -> Result<(), DrillFailure> {
+    fn send_event(channel: &mut Channel, news: DrillEvent) -> Result<(), DrillFailure> {
         channel
             .send(&Reply::Ok(news))
-            .map_err(|error| DrillFailure::Failed(error_words(&error)))
+            .map_err(|error| DrillFailure::Failed(error_message(&error)))
     }
 
-    fn find(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {
-        let parent = DrillDirectory::to_read(directory).map_err(DrillFailure::Refused)?;
-        tell(channel, News::Ready)?;
-        let mut is_busy = || drop(tell(channel, News::Busy));
+    fn serve_read(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {
+        let parent = DrillDirectory::open_for_read(directory).map_err(DrillFailure::Refused)?;
+        send_event(channel, DrillEvent::Ready)?;
+        let mut is_busy = || drop(send_event(channel, DrillEvent::Busy));
         let (head, pages) = drill::read(&parent, &mut is_busy).map_err(DrillFailure::Refused)?;
-        let found = Survived {
-            head,
+        let found = SurvivorLog {
+            header: head,
             boot: String::new(),
             stack: StackFingerprint::default(),
             pages,
             when: String::new(),
         };
-        tell(channel, News::Found(found.to_string()))
+        send_event(channel, DrillEvent::Found(found.to_string()))
     }
 
-    fn write(
+    fn serve_write(
         directory: &Path,
         method: Method,
-        segments: Segments,
-        head: &Head,
+        segments: SegmentMode,
+        head: &RunHeader,
         channel: &mut Channel,
     ) -> Result<(), DrillFailure> {
-        let parent = DrillDirectory::to_write(directory).map_err(DrillFailure::Refused)?;
-        tell(channel, News::Ready)?;
+        let parent = DrillDirectory::open_for_write(directory).map_err(DrillFailure::Refused)?;
+        send_event(channel, DrillEvent::Ready)?;
         channel
             .recv::<()>(None)
             .map_err(|error| DrillFailure::Failed(error.to_string()))?;
         let mut acknowledge = |number: Option<u64>| {
-            channel.send(&Reply::Ok(number.map_or(News::Begun, News::Commit)))?;
+            channel.send(&Reply::Ok(
+                number.map_or(DrillEvent::Begun, DrillEvent::Commit),
+            ))?;
             channel.recv::<()>(None)?;
             Ok(true)
         };
@@ -243,33 +240,32 @@ pub use child::serve;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::args::{Drill, DrillMethod, DrillStep, DrillWrite, From};
+use super::args::{Drill, DrillMethod, DrillStep, DrillWrite, HostArgs};
 use super::out::{self, ExitResult, print};
-use super::signals::Listener;
+use super::signals::SignalListener;
 use super::{CliError, host};
 use crate::drill::{
-    BOOT, DrillResult, Head, Record, STOPPED, StackFingerprint, Survived, acknowledged, compare,
-    day, no_cut, survived,
+    BOOT_PREFIX, DrillResult, Record, RunHeader, STOPPED_LINE, StackFingerprint, SurvivorLog,
+    compare, date_part, missing_cut_reason, parse_ack_log, parse_survivor_log,
 };
+use crate::escape::Command;
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
-use crate::output::{Existing, Wish};
-use crate::probes::drill::{self, Segments};
-use crate::quote::Command;
+use crate::output::{ExistingFile, OutputOptions};
+use crate::probes::drill::{self, SegmentMode};
 use crate::rules::RuleSet;
+use crate::safe_path::random_u64;
 use crate::session::now;
-use crate::text::safe;
-use crate::way::random;
+use crate::text::display_safe;
 
-/// The largest log that is read, in bytes.
+/// The largest log accepted, in bytes.
 const LARGEST_LOG: u64 = 1 << 30;
 
-/// Executes the requested step.
 pub(super) fn run(args: &Drill) -> ExitResult {
     match (&args.step, &args.directory) {
-        (Some(DrillStep::Write(args)), _) => write(args),
-        (Some(DrillStep::Read { directory }), _) => read(directory),
+        (Some(DrillStep::Write(args)), _) => run_write(args),
+        (Some(DrillStep::Read { directory }), _) => run_read(directory),
         (
             Some(DrillStep::Check {
                 acknowledged,
@@ -277,23 +273,20 @@ pub(super) fn run(args: &Drill) -> ExitResult {
                 record,
             }),
             _,
-        ) => check(acknowledged, survived, record.as_deref()),
-        (None, Some(directory)) => print(&steps(directory)?),
-        (None, None) => Err(CliError::Usage(
-            "name the directory that the drill is about".to_owned(),
-        )),
+        ) => run_check(acknowledged, survived, record.as_deref()),
+        (None, Some(directory)) => print(&instructions(directory)?),
+        (None, None) => Err(CliError::Usage("name the directory to drill".to_owned())),
     }
 }
 
-/// The instructions, in order.
-fn steps(directory: &Path) -> Result<String, CliError> {
-    let shown = safe(path_bytes(directory));
+fn instructions(directory: &Path) -> Result<String, CliError> {
+    let shown = display_safe(path_bytes(directory));
     let cannot = || {
         CliError::Usage(format!(
-            "{shown} cannot be written into a command; give it another name"
+            "{shown} cannot be quoted for a shell command; rename it"
         ))
     };
-    // A name with a leading dash would be taken for an option.
+    // A leading dash would be taken for an option.
     let dir = if shown.starts_with('-') {
         format!("./{shown}")
     } else {
@@ -301,7 +294,7 @@ fn steps(directory: &Path) -> Result<String, CliError> {
     };
     let own = format!("{}/{}", dir.trim_end_matches('/'), drill::DIRECTORY);
     let remote = |program: &'static str, name: &str| {
-        Command::new("ssh HOST ").command(&Command::new(program).value(name)?)
+        Command::new("ssh HOST ").nested_command(&Command::new(program).value(name)?)
     };
     let write = remote("walwise drill write ", &dir).ok_or_else(cannot)?;
     let read = remote("walwise drill read ", &dir).ok_or_else(cannot)?;
@@ -309,87 +302,87 @@ fn steps(directory: &Path) -> Result<String, CliError> {
     let check = Command::check(&dir, " --drill drills.json").ok_or_else(cannot)?;
     Ok(format!(
         "\
-A drill of {shown}: whether commits that this machine calls durable are there after its power was cut.
-No program can see that from within. Do it on a machine that holds nothing you need: what loses power may break.
+A drill (power-cut test) of {shown}: do commits reported as durable survive a power cut?
+No program can see that from inside. Use a host without data you need: a power cut can damage it.
 
-1. On another machine, one that keeps its power, start the writer and keep what it acknowledges:
+1. On another host, one that keeps its power, start the writer and save what it acknowledges:
      {write} | tee acknowledged.log
-   Only what arrived there counts. --method and --segments say how it writes; fdatasync into a recycled segment is
-   what PostgreSQL does by default. It fills 16 MiB in {own}, in turn with others only with --segments fresh.
+   Only what arrives there counts. --method and --segments set how it writes; fdatasync into a recycled segment is
+   PostgreSQL's default. It fills 16 MiB in {own}; --segments fresh creates further segments.
 
-2. After a minute of load, cut the power: pull the plug, or switch the outlet off. A reset, a soft power-off or a
-   virtual machine that is killed shows less: disks keep their power then, and with it what is in their caches.
-   Behind a RAID controller with a battery, leave it without power for some minutes; then it is the battery that is
-   tried too.
+2. After a minute of load, cut the power: pull the plug, or switch the outlet off. A reset, a soft power-off or
+   killing a virtual machine shows less: the disks keep power, and so their caches.
+   Behind a RAID controller with a battery, leave the power off for some minutes, which tests
+   the battery too.
 
-3. When it is up again, with the file system mounted as before:
+3. When the host is up again, with the file system mounted as before:
      {read} > survived.log
 
 4. Anywhere:
      walwise drill check acknowledged.log survived.log --record drills.json
-   Exit code 0: nothing is lost. 3: something is. With that record, on this machine,
+   Exit code 0: nothing was lost. 3: commits were lost. With that record, on this host,
      {check}
-   says *proven by drill* where nothing but a test could show it, as long as {shown} stands on what was drilled.
+   reports *proven by drill* where only a test can show it, as long as the stack below {shown} is unchanged.
 
-5. Remove what was written before the next round: {clear}
-   One round that loses nothing shows little, for a cache may have been empty by chance: make twenty.
+5. Before the next round, remove what was written: {clear}
+   One round without loss shows little, as the cache may have been empty by chance: do twenty.
 "
     ))
 }
 
-fn write(args: &DrillWrite) -> ExitResult {
+fn run_write(args: &DrillWrite) -> ExitResult {
     let segments = args.segments.segments();
-    let head = Head {
-        run: random(),
-        method: args.method.word().to_owned(),
+    let head = RunHeader {
+        run: random_u64(),
+        method: args.method.cli_name().to_owned(),
         segments: segments.to_string(),
         when: now(),
-        directory: safe(path_bytes(&args.directory)),
+        directory: display_safe(path_bytes(&args.directory)),
     };
     let mut writer = child::DrillWriter::start(args, &head)?;
-    let (boot, stack) = (boot(), stack(&args.directory)?);
-    let listener = Listener::start()?;
+    let (boot, stack) = (boot_id(), stack_fingerprint(&args.directory)?);
+    let listener = SignalListener::start()?;
     let mut stdout = io::stdout().lock();
     let control = listener.control();
     let mut tell = |number: Option<u64>| {
-        // A full pipe would block the end of the drill; a commit that was not printed was not
-        // acknowledged.
-        while !out::takes_more() {
+        // Writing to a full pipe would block the end of the drill. A commit that was not printed
+        // does not count as acknowledged.
+        while !out::stdout_is_writable() {
             if control.is_cancelled() {
                 return Ok(());
             }
         }
         match number {
-            None => write!(stdout, "{head}\n{BOOT}{boot}\n{stack}")?,
+            None => write!(stdout, "{head}\n{BOOT_PREFIX}{boot}\n{stack}")?,
             Some(number) => writeln!(stdout, "ack {number}")?,
         }
         stdout.flush()
     };
     let done = writer.run(&control, &mut tell);
-    writer.end();
-    match (done, listener.ended()) {
+    writer.stop();
+    match (done, listener.stop()) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(signal)) => {
-            // The reader may be gone, and the sentence with it.
-            if out::takes_more() {
-                let _ = writeln!(stdout, "{STOPPED}").and_then(|()| stdout.flush());
+            // The reader may be gone, and this line with it.
+            if out::stdout_is_writable() {
+                let _ = writeln!(stdout, "{STOPPED_LINE}").and_then(|()| stdout.flush());
             }
-            let place = safe(path_bytes(&drill::place(&args.directory)));
+            let place = display_safe(path_bytes(&drill::drill_path(&args.directory)));
             Err(CliError::Signal(
                 signal,
-                Some(format!("what was written stays in {place}")),
+                Some(format!("the written data stays in {place}")),
             ))
         }
         (Ok(()), None) => Ok(0),
     }
 }
 
-fn read(directory: &Path) -> ExitResult {
-    let found = child::read(directory)?;
+fn run_read(directory: &Path) -> ExitResult {
+    let found = child::survived_commits(directory)?;
     print(
-        &Survived {
-            boot: boot(),
-            stack: stack(directory)?,
+        &SurvivorLog {
+            boot: boot_id(),
+            stack: stack_fingerprint(directory)?,
             when: now(),
             ..found
         }
@@ -397,37 +390,40 @@ fn read(directory: &Path) -> ExitResult {
     )
 }
 
-/// The id of the current boot; empty where it cannot be read.
-fn boot() -> String {
+/// The id of the current boot; empty if it cannot be read.
+fn boot_id() -> String {
     let answer = LiveHost::new().ask(&Question::Read("/proc/sys/kernel/random/boot_id".into()));
-    answer.map(|id| safe(id.trim_ascii())).unwrap_or_default()
+    answer
+        .map(|id| display_safe(id.trim_ascii()))
+        .unwrap_or_default()
 }
 
-/// The stack below the directory, now.
-fn stack(directory: &Path) -> Result<StackFingerprint, CliError> {
-    let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
-    let target = session.read.subjects(Scope::Target).next();
+/// The storage stack below the directory, now.
+fn stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliError> {
+    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
+    let target = session.facts.subjects(Scope::Target).next();
     Ok(target
-        .map(|target| StackFingerprint::from_facts(&session.read, target))
+        .map(|target| StackFingerprint::from_facts(&session.facts, target))
         .unwrap_or_default())
 }
 
-fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
-    let wish = Wish {
-        existing: Existing::Continued,
-        ..Wish::default()
+fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
+    let wish = OutputOptions {
+        existing: ExistingFile::Continued,
+        ..OutputOptions::default()
     };
     let recorded = record
-        .map(|path| out::destination(path, wish))
+        .map(|path| out::open_destination(path, wish))
         .transpose()?;
-    let named =
-        |path: &Path, says: String| CliError::Usage(format!("{}: {says}", safe(path_bytes(path))));
+    let named = |path: &Path, says: String| {
+        CliError::Usage(format!("{}: {says}", display_safe(path_bytes(path))))
+    };
     let log = |path: &Path| host::text_file(path, LARGEST_LOG);
-    let acknowledged = acknowledged(&log(acks)?).map_err(|says| named(acks, says))?;
-    let survived = survived(&log(rest)?).map_err(|says| named(rest, says))?;
+    let acknowledged = parse_ack_log(&log(acks)?).map_err(|says| named(acks, says))?;
+    let survived = parse_survivor_log(&log(rest)?).map_err(|says| named(rest, says))?;
     let outcome = compare(&acknowledged, &survived).map_err(CliError::Usage)?;
-    let no_cut = no_cut(&acknowledged, &survived);
-    print(&verdict(&acknowledged.head, &survived, &outcome, no_cut))?;
+    let no_cut = missing_cut_reason(&acknowledged, &survived);
+    print(&summary(&acknowledged.header, &survived, &outcome, no_cut))?;
     if let (Some(path), Some(found)) = (record, recorded) {
         let mut drills =
             host::drill_record_if_any(path)?.unwrap_or_else(|| Record::new(&acknowledged.stack));
@@ -437,49 +433,48 @@ fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
         found
             .commit(drills.render().as_bytes())
             .map_err(anyhow::Error::from)?;
-        out::notice(&format!(
-            "recorded, the {} of its stack: {}",
-            ordinal(drills.cuts()),
-            safe(path_bytes(path))
+        out::print_notice(&format!(
+            "recorded as the {} drill of this stack: {}",
+            ordinal(drills.cut_count()),
+            display_safe(path_bytes(path))
         ));
     }
     Ok(exit_code(&outcome, no_cut))
 }
 
-/// 3 where something is lost, 5 where nothing was proven, 0 where everything was found after a
-/// power cut.
+/// 3: commits were lost. 5: nothing was proven. 0: every commit survived a power cut.
 fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
-    match (outcome.lost(), outcome.examined, no_cut) {
+    match (outcome.lost_count(), outcome.examined, no_cut) {
         (1.., _, _) => 3,
         (0, 0, _) | (0, _, Some(_)) => 5,
         (0, _, None) => 0,
     }
 }
 
-fn verdict(
-    head: &Head,
-    survived: &Survived,
+fn summary(
+    head: &RunHeader,
+    survived: &SurvivorLog,
     outcome: &DrillResult,
     no_cut: Option<&str>,
 ) -> String {
     let DrillResult {
         acknowledged,
         examined,
-        lost,
+        lost_ranges: lost,
     } = outcome;
-    let Head {
+    let RunHeader {
         run,
         method,
         segments,
         when,
         directory,
     } = head;
-    let says = match (examined, outcome.lost(), no_cut) {
-        (0, ..) => "nothing was acknowledged, so nothing is shown; let it run longer".to_owned(),
-        (_, 0, Some(why)) => format!("none is lost, which shows nothing: {why}"),
+    let says = match (examined, outcome.lost_count(), no_cut) {
+        (0, ..) => "nothing was acknowledged, so nothing is proven; run it longer".to_owned(),
+        (_, 0, Some(why)) => format!("none is lost, which proves nothing: {why}"),
         (_, 0, None) => format!(
             "none is lost: proven by drill on {}, once",
-            day(&survived.when)
+            date_part(&survived.when)
         ),
         (_, count, _) => {
             let shown = lost.iter().take(10).map(|(from, to)| {
@@ -491,18 +486,19 @@ fn verdict(
             });
             let shown = shown.collect::<Vec<_>>().join(", ");
             let more = if lost.len() > 10 { ", and more" } else { "" };
-            format!("{count} are LOST, numbers {shown}{more}: what is called durable there is not")
+            format!(
+                "{count} are LOST, numbers {shown}{more}: commits reported as durable there are not"
+            )
         }
     };
-    let directory = safe(directory.as_bytes());
+    let directory = display_safe(directory.as_bytes());
     format!(
-        "Drill {run:016x} of {directory}, begun {when}, read {}: {method} into {segments} segments.\n\
-         {acknowledged} commits were acknowledged; of the {examined} that could still be looked for, {says}.\n",
+        "Drill {run:016x} of {directory}, started {when}, read {}: {method} into {segments} segments.\n\
+         {acknowledged} commits were acknowledged; of the {examined} that could be checked, {says}.\n",
         survived.when
     )
 }
 
-/// 1st, 2nd, 3rd, 4th, 11th.
 fn ordinal(number: usize) -> String {
     let end = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
@@ -526,8 +522,7 @@ impl DrillMethod {
         }
     }
 
-    /// The word of the command line.
-    fn word(self) -> &'static str {
+    fn cli_name(self) -> &'static str {
         match self {
             Self::Fdatasync => "fdatasync",
             Self::Fsync => "fsync",
@@ -540,10 +535,10 @@ impl DrillMethod {
 }
 
 impl super::args::DrillSegments {
-    fn segments(self) -> Segments {
+    fn segments(self) -> SegmentMode {
         match self {
-            Self::Recycled => Segments::Recycled,
-            Self::Fresh => Segments::Fresh,
+            Self::Recycled => SegmentMode::Recycled,
+            Self::Fresh => SegmentMode::Fresh,
         }
     }
 }
@@ -557,7 +552,7 @@ mod tests {
         let outcome = |examined, lost: &[(u64, u64)]| DrillResult {
             acknowledged: examined,
             examined,
-            lost: lost.to_vec(),
+            lost_ranges: lost.to_vec(),
         };
         assert_eq!(exit_code(&outcome(20, &[]), None), 0);
         assert_eq!(exit_code(&outcome(20, &[]), Some("no power was cut")), 5);
@@ -570,7 +565,7 @@ mod tests {
 
     #[test]
     fn a_directory_is_one_word_of_the_commands() {
-        let told = |directory: &str| steps(Path::new(directory));
+        let told = |directory: &str| instructions(Path::new(directory));
         assert!(
             told("/srv/pg-15")
                 .unwrap()
@@ -594,7 +589,7 @@ mod tests {
         );
         assert!(
             told("/srv/a\x1b").is_err(),
-            "nobody can paste what cannot be shown"
+            "a control character cannot be pasted"
         );
     }
 }

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 /// The text at the end of a command's help.
 pub struct Examples {
     /// The command, without `walwise`: `rules list`.
-    pub of: &'static str,
-    /// Lines to type, with their purpose.
+    pub command: &'static str,
+    /// Command lines with their purpose.
     pub lines: &'static [(&'static str, &'static str)],
     /// Further notes, each with a heading.
     pub notes: &'static [(&'static str, &'static str)],
@@ -16,18 +16,18 @@ pub struct Examples {
 
 const EXIT_CODES: (&str, &str) = (
     "Exit codes",
-    "0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided. Everywhere: 2 wrong use or an \
-     input that cannot be used, 128 + n on a signal, 1 anything else.",
+    "0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided. Always: 2 wrong use or an \
+     unusable input, 128 + n on a signal, 1 any other error.",
 );
 
-/// All of them, in the order of the commands.
+/// In the order of the commands.
 pub const ALL: &[Examples] = &[
     Examples {
-        of: "",
+        command: "",
         lines: &[
             (
                 "walwise",
-                "browse on screens; nothing is written until you say so",
+                "interactive screens; nothing is written until you confirm",
             ),
             (
                 "walwise check /srv/pgdata",
@@ -39,25 +39,25 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check /srv/pgdata --format fstab",
-                "lines of /etc/fstab to change, to review and paste",
+                "changed /etc/fstab lines, to review and paste",
             ),
             (
                 "walwise upgrade --kernel 6.12 --os rhel10",
-                "what the next kernel changes, blockers first",
+                "what an upgrade changes, blockers first",
             ),
             (
                 "walwise capture > db7.host",
-                "this host as one text file, to be looked at elsewhere",
+                "this host as one text file, to analyse elsewhere",
             ),
         ],
         notes: &[EXIT_CODES],
     },
     Examples {
-        of: "check",
+        command: "check",
         lines: &[
             (
                 "walwise check /srv/pgdata -v",
-                "the whole report: evidence, reasons, what can be undone and how",
+                "the full report: evidence, reasons, how to undo",
             ),
             (
                 "walwise check /srv/pgdata --only plan",
@@ -65,7 +65,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check /srv/pgdata --save",
-                "before an upgrade of the system: keep the report",
+                "before a system upgrade: save the report",
             ),
             (
                 "walwise check /srv/pgdata --baseline last",
@@ -81,11 +81,11 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check /dev/sdb --fs xfs --format script",
-                "a free disk: the script that makes XFS on it and mounts it",
+                "a free disk: the script that creates and mounts XFS",
             ),
             (
                 "walwise check /dev/sdb --trial trial.json",
-                "let a trial of this disk choose between equal file systems",
+                "let a trial of this disk choose the file system",
             ),
             (
                 "walwise check --assume kernel.release=6.18",
@@ -93,7 +93,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check --assume controller.battery@sda=failed",
-                "or if the battery before that disk failed",
+                "or if the controller battery of that disk failed",
             ),
             (
                 "walwise check --assume device.drive_cache@sda=off",
@@ -103,20 +103,20 @@ pub const ALL: &[Examples] = &[
         notes: &[
             (
                 "What if",
-                "assumptions change neither plan nor exports nor exit code; the differences are shown \
-                 apart, at the end (in JSON as `what_if`). `walwise facts --list` names all facts.",
+                "assumptions change neither plan, exports nor exit code; the differences are listed \
+                 at the end (JSON: `what_if`). `walwise facts --list` lists all facts.",
             ),
             (
                 "Another disk",
-                "an NVMe drive with power-loss protection has no volatile cache, and the kernel goes by that: assume \
-                 nvme.volatile_cache@nvme0n1=false. What is assumed never unlocks a setting that can lose data: that \
-                 takes facts which were seen on this machine.",
+                "an NVMe drive with power-loss protection reports no volatile cache: assume \
+                 nvme.volatile_cache@nvme0n1=false. An assumption never unlocks a setting that can lose data; that \
+                 takes facts read on this host.",
             ),
             EXIT_CODES,
         ],
     },
     Examples {
-        of: "upgrade",
+        command: "upgrade",
         lines: &[
             (
                 "walwise upgrade --kernel 6.12",
@@ -124,7 +124,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise upgrade --os rhel10 --host db7.host",
-                "a captured host with RHEL 10 and its kernel",
+                "a capture, as if it ran RHEL 10 with its kernel",
             ),
             (
                 "walwise upgrade --kernel 6.18 --xfsprogs 6.18",
@@ -133,47 +133,47 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[(
             "Exit codes",
-            "0 nothing at or above --fail-on stands in the way, 3 something critical, 4 a warning, 5 undecided. What gets \
-             better does not count, and what is wrong today and not touched by the upgrade does where the next boot meets it.",
+            "0 no blocker at or above --fail-on, 3 critical, 4 warning, 5 undecided. Improvements do not \
+             count. Existing problems count only if they affect the next boot.",
         )],
     },
     Examples {
-        of: "show",
+        command: "show",
         lines: &[
             (
                 "walwise show report.html",
-                "what a report said that somebody sent, as text",
+                "read a report that someone sent you",
             ),
             (
                 "walwise show report.html --format json",
-                "the JSON inside, as `walwise check --format json` wrote it",
+                "the embedded JSON, as `walwise check --format json` wrote it",
             ),
         ],
         notes: &[(
             "Trust",
-            "a report is a file that anybody can write: it is told as text, and its commands are left out.",
+            "anyone can write a report file, so it is shown as text, without its commands.",
         )],
     },
     Examples {
-        of: "probe",
+        command: "probe",
         lines: &[
             (
                 "walwise probe /srv/pgdata",
-                "what a commit costs with each method",
+                "commit latency with each sync method",
             ),
             (
                 "walwise probe /srv/pgdata --workload group,segment",
-                "sessions that share flushes; new WAL segments",
+                "clients that share flushes; new WAL segments",
             ),
             (
                 "walwise probe --import pg_test_fsync.txt",
-                "figures from elsewhere, in the same form",
+                "figures measured elsewhere, in the same layout",
             ),
         ],
         notes: &[],
     },
     Examples {
-        of: "trial",
+        command: "trial",
         lines: &[
             (
                 "walwise trial /srv",
@@ -181,7 +181,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise trial /srv --candidates xfs,ext4 --budget 1h --record trial.json",
-                "only these, for longer; every sample is kept",
+                "only these, for longer; save every sample",
             ),
             (
                 "walwise trial /srv --preset methods",
@@ -189,25 +189,25 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise trial /srv --format html --output trial.html",
-                "a page with pictures and the record inside",
+                "a page with charts and the record",
             ),
             (
                 "walwise trial /dev/sdb --erase S4EVNX0M",
-                "a blank spare disk, named by its serial number",
+                "a blank spare disk, identified by serial number",
             ),
         ],
         notes: &[
             (
                 "What it does",
-                "a trial in a directory writes one unnamed loop file there. It makes each file system as `walwise \
-                 check` advises and mounts it in a namespace of its own. It measures commits in blocks, each in a \
-                 new random order. A signal, or q on the terminal's screen, ends the trial; the report says what the \
-                 last look supports. The loop file goes with the trial.",
+                "a trial in a directory writes one unnamed loop file there. It creates each file system as `walwise \
+                 check` advises, and mounts it in its own namespace. It measures commits in blocks, each in a \
+                 new random order. A signal, or q on the screen, ends the trial; the report shows what the last \
+                 interim analysis supports. The loop file is deleted when the trial ends.",
             ),
             (
                 "On a spare disk",
                 "the disk is erased only if every check finds it free and you name it by its serial number or WWN. \
-                 At the end the trial fills what it wrote with zeros.",
+                 At the end the trial overwrites what it wrote with zeros.",
             ),
             (
                 "Use of the result",
@@ -217,68 +217,68 @@ pub const ALL: &[Examples] = &[
         ],
     },
     Examples {
-        of: "drill",
+        command: "drill",
         lines: &[
             (
                 "walwise drill /srv/test",
-                "print the instructions; nothing is written",
+                "print the instructions, write nothing",
             ),
             (
                 "walwise drill check acknowledged.log survived.log",
-                "afterwards: what is lost",
+                "afterwards: list lost commits",
             ),
         ],
         notes: &[],
     },
     Examples {
-        of: "drill write",
+        command: "drill write",
         lines: &[
             (
                 "walwise drill write /srv/test",
-                "commit until the power fails; keep the output on another machine",
+                "commit until power is cut; save the output on another host",
             ),
             (
                 "walwise drill write /srv/test --method open_datasync --segments fresh",
-                "the same in another way",
+                "another sync method, new segments",
             ),
         ],
         notes: &[],
     },
     Examples {
-        of: "drill read",
+        command: "drill read",
         lines: &[(
             "walwise drill read /srv/test > survived.log",
-            "after the restart",
+            "after the reboot",
         )],
         notes: &[],
     },
     Examples {
-        of: "drill check",
+        command: "drill check",
         lines: &[
             (
                 "walwise drill check acknowledged.log survived.log",
-                "exit code 3: something is lost, 5: nothing is shown",
+                "exit code 3: commits were lost, 5: nothing proven",
             ),
             (
                 "walwise drill check acknowledged.log survived.log --record drills.json",
-                "the same, for `walwise check --drill drills.json`",
+                "also for `walwise check --drill drills.json`",
             ),
         ],
         notes: &[],
     },
     Examples {
-        of: "facts",
+        command: "facts",
         lines: &[
             (
                 "walwise facts device. /srv/pgdata",
-                "every fact of the devices below it, with sources",
+                "facts of the devices below it, with sources",
             ),
             ("walwise facts --list", "every fact and its meaning"),
         ],
         notes: &[],
     },
     Examples {
-        of: "rules",
+        command: "rules",
         lines: &[
             ("walwise rules list", "the rules, one per line"),
             (
@@ -289,18 +289,21 @@ pub const ALL: &[Examples] = &[
         notes: &[],
     },
     Examples {
-        of: "rules list",
+        command: "rules list",
         lines: &[
             (
                 "walwise rules list",
                 "every rule in force, including your own",
             ),
-            ("walwise rules list --settings", "what can be advised"),
+            (
+                "walwise rules list --settings",
+                "the settings that rules can advise",
+            ),
         ],
         notes: &[],
     },
     Examples {
-        of: "rules show",
+        command: "rules show",
         lines: &[(
             "walwise rules show barrier.ext4-off",
             "its condition, advice, examples and sources",
@@ -308,15 +311,15 @@ pub const ALL: &[Examples] = &[
         notes: &[],
     },
     Examples {
-        of: "rules check",
+        command: "rules check",
         lines: &[(
             "walwise rules check our-rules.toml",
-            "before it goes to /etc/walwise/rules.d",
+            "before installing it in /etc/walwise/rules.d",
         )],
         notes: &[],
     },
     Examples {
-        of: "explain",
+        command: "explain",
         lines: &[
             (
                 "walwise explain barrier.ext4-off /srv/pgdata",
@@ -324,21 +327,21 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise explain barrier.ext4-off --host db7.host",
-                "the same of every file system of a captured host",
+                "the same for every file system of a captured host",
             ),
         ],
         notes: &[],
     },
     Examples {
-        of: "capture",
+        command: "capture",
         lines: &[
             (
                 "walwise capture > db7.host",
-                "this host as masked text: read it before you share it",
+                "this host as masked text: check it before you share it",
             ),
             (
                 "walwise capture /srv/pgdata --output db7.host",
-                "with a directory that is not found automatically",
+                "including a directory that is not found automatically",
             ),
             (
                 "walwise capture --output db7.host --output-mode 0640",
@@ -348,27 +351,27 @@ pub const ALL: &[Examples] = &[
         notes: &[
             (
                 "Elsewhere",
-                "every command that reads a host takes --host db7.host instead, and the target's path as it was before it was \
-                 masked.",
+                "every command that reads a host accepts --host db7.host, and the target's path as it was before \
+                 masking.",
             ),
             (
                 "Masked",
                 "serial numbers, UUIDs, world-wide names, names of hosts, of users, of databases and roles and of mounts without \
-                 a device, IPv4, IPv6 and Ethernet addresses, identifiers of containers: each has one mask wherever it stands, \
-                 also inside paths, labels and names of volumes, so that what belongs together still does.",
+                 a device, IPv4, IPv6 and Ethernet addresses, identifiers of containers: each value gets one mask everywhere, \
+                 also inside paths, labels and volume names, so references still match.",
             ),
             (
                 "Not masked",
-                "paths, labels, names of volumes, pools and settings, as far as nothing stands in them that is known as one of \
-                 these; serial numbers shorter than six and names shorter than three characters outside of where they are \
-                 expected, and names that are common words, such as a host called data; the domain behind a host's name where \
-                 the name alone is known; accounts of systems and servers, such as postgres; models, firmware, versions, \
-                 sizes, mount options, ids of users and processes. --no-mask masks nothing; no password is in either.",
+                "paths, labels, names of volumes, pools and settings, unless they contain one of \
+                 these; serial numbers under six and names under three characters outside their usual \
+                 place, and names that are common words, such as a host called data; the domain of a host whose \
+                 bare name alone is known; system and server accounts, such as postgres; models, firmware, versions, \
+                 sizes, mount options, user and process ids. --no-mask masks nothing. Neither form contains passwords.",
             ),
         ],
     },
     Examples {
-        of: "generate",
+        command: "generate",
         lines: &[
             (
                 "walwise generate completions bash",
@@ -382,21 +385,21 @@ pub const ALL: &[Examples] = &[
         notes: &[],
     },
     Examples {
-        of: "generate completions",
+        command: "generate completions",
         lines: &[
             (
                 "walwise generate completions bash > /etc/bash_completion.d/walwise",
-                "for all users of bash",
+                "for all users",
             ),
             (
                 "walwise generate completions fish > ~/.config/fish/completions/walwise.fish",
-                "for your own fish",
+                "for your user",
             ),
         ],
         notes: &[],
     },
     Examples {
-        of: "generate schema",
+        command: "generate schema",
         lines: &[(
             "walwise generate schema > report.schema.json",
             "the schema of `check --format json`",
@@ -405,14 +408,13 @@ pub const ALL: &[Examples] = &[
     },
 ];
 
-/// The examples of a command.
-pub fn of(command: &str) -> Option<&'static Examples> {
-    ALL.iter().find(|examples| examples.of == command)
+pub fn examples_for(command: &str) -> Option<&'static Examples> {
+    ALL.iter().find(|examples| examples.command == command)
 }
 
-/// The end of a command's help: each example takes two lines, which fit any terminal.
+/// The end of a command's help. Examples take two lines each, so they fit an 80-column terminal.
 pub fn help(command: &str) -> String {
-    let Some(examples) = of(command) else {
+    let Some(examples) = examples_for(command) else {
         return String::new();
     };
     let mut text = "Examples:".to_owned();

@@ -13,9 +13,8 @@ use crate::facts::{FactRow, FactSet, Reading, Subject, Value, catalog};
 use crate::host::path_bytes;
 use crate::report::json;
 use crate::rules::RuleSet;
-use crate::{text, workers};
+use crate::{parallel, text};
 
-/// Prints the catalogue, or the known facts.
 pub(super) fn run(args: &Facts) -> ExitResult {
     let (paths, keys): (Vec<String>, Vec<String>) =
         args.keys.iter().cloned().partition(|word| is_path(word));
@@ -26,32 +25,31 @@ pub(super) fn run(args: &Facts) -> ExitResult {
         .chain(paths.into_iter().map(PathBuf::from));
     let (target, others) = (targets.next(), targets.next());
     if let (Some(target), Some(other)) = (&target, &others) {
-        let [target, other] = [target, other].map(|path| text::safe(path_bytes(path)));
+        let [target, other] = [target, other].map(|path| text::display_safe(path_bytes(path)));
         return Err(CliError::Usage(format!(
-            "one directory or device at a time: {target} or {other}"
+            "name one directory or device: {target} or {other}"
         )));
     }
     if let Some(key) = keys
         .iter()
         .find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
     {
-        let key = text::safe(key.as_bytes());
+        let key = text::display_safe(key.as_bytes());
         return Err(CliError::Usage(format!(
-            "there is no fact `{key}`; `walwise facts --list` names all"
+            "no fact `{key}`; `walwise facts --list` lists all"
         )));
     }
     if args.list {
         return print(&catalogue(args, &keys));
     }
-    let session = host::look_assuming(
+    let session = host::open_session_assuming(
         &args.from,
         target.as_deref(),
         RuleSet::default(),
         &args.assume,
     )?;
-    let (facts, _) = session.into_judged();
-    // The process ends with this command. Taking the facts of thousands of devices apart takes a
-    // tenth of its time.
+    let (facts, _) = session.into_conclusions();
+    // Leaked on purpose: freeing the facts of thousands of devices takes a tenth of the run time.
     let facts: &'static FactSet = Box::leak(Box::new(facts));
     match args.format {
         PlainFormat::Text => {
@@ -64,12 +62,12 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     }
 }
 
-/// Whether a word is a path and no fact: the name of a fact has no slash.
+/// Whether a word is a path: fact names have no slash.
 fn is_path(word: &str) -> bool {
     word.contains('/') || [".", ".."].contains(&word)
 }
 
-fn wanted(name: &str, keys: &[String]) -> bool {
+fn matches_keys(name: &str, keys: &[String]) -> bool {
     keys.is_empty()
         || keys
             .iter()
@@ -77,24 +75,24 @@ fn wanted(name: &str, keys: &[String]) -> bool {
 }
 
 fn rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
-    facts.rows().filter(|row| wanted(row.fact, keys)).collect()
+    facts
+        .rows()
+        .filter(|row| matches_keys(row.fact, keys))
+        .collect()
 }
 
-/// The text of all facts, in pieces.
+/// The facts as text, in chunks for printing.
 fn listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
     let subjects: Vec<&Subject> = facts.all_subjects().collect();
-    let mut pieces = workers::in_pieces(&subjects, |subjects| {
+    let mut pieces = parallel::map_chunks(&subjects, |subjects| {
         let mut out = String::new();
         for subject in subjects {
             push_subject(&mut out, facts, subject, keys);
         }
         out
     });
-    if keys.is_empty() && !facts.warnings().is_empty() {
-        let lines = facts
-            .warnings()
-            .iter()
-            .map(|warning| format!("  {warning}\n"));
+    if keys.is_empty() && !facts.notes().is_empty() {
+        let lines = facts.notes().iter().map(|warning| format!("  {warning}\n"));
         pieces.push(format!("warnings\n{}\n", lines.collect::<String>()));
     }
     // An empty line stands between subjects, and none at the end.
@@ -108,7 +106,7 @@ fn listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
 fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[String]) {
     let mut rows = facts
         .rows_of(subject)
-        .filter(|row| wanted(row.fact, keys))
+        .filter(|row| matches_keys(row.fact, keys))
         .peekable();
     if rows.peek().is_none() {
         return;
@@ -126,7 +124,7 @@ fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[St
 fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
     let _ = match reading {
         Reading::Known { value, source } => {
-            push_column(out, &catalog::show(fact, value), 32);
+            push_column(out, &catalog::format_value(fact, value), 32);
             write!(out, "{source}")
         }
         Reading::Unknown {
@@ -144,8 +142,8 @@ fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
     };
 }
 
-/// A cell and a blank, at least this wide: half a million of them are too many for the padding of
-/// `format!`.
+/// A cell of at least this width and a space. `format!` padding is too slow for half a million
+/// cells.
 fn push_column(out: &mut String, cell: &str, width: usize) {
     const BLANKS: &str = "                                ";
     out.push_str(cell);
@@ -158,12 +156,12 @@ fn push_column(out: &mut String, cell: &str, width: usize) {
 }
 
 fn catalogue(args: &Facts, keys: &[String]) -> String {
-    let infos = catalog::all().filter(|info| wanted(info.name, keys));
+    let infos = catalog::all().filter(|info| matches_keys(info.name, keys));
     if args.format == PlainFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {
-                json!({"fact": i.name, "label": i.label(), "group": i.group.word(), "scope": i.scope.word(),
-                "kind": i.kind.words(), "doc": i.doc.trim()})
+                json!({"fact": i.name, "label": i.label(), "group": i.group.as_str(), "scope": i.scope.as_str(),
+                "kind": i.kind.description(), "doc": i.doc.trim()})
             })
             .collect();
         return json::pretty(&list);
@@ -175,7 +173,7 @@ fn catalogue(args: &Facts, keys: &[String]) -> String {
             "{} ({}; {})\n    {}",
             info.name,
             info.scope,
-            info.kind.words(),
+            info.kind.description(),
             info.doc.trim()
         );
     }

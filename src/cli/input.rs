@@ -1,8 +1,7 @@
-//! Files that the user named, read by a subprocess: walwise exits even if their file system hangs.
+//! Reads files named by the user in a subprocess, so walwise exits even if their file system hangs.
 //!
-//! What may be opened, and for how long a pipe may be silent, is decided by [`super::named_file`]
-//! in the subprocess. One that says nothing for longer is left behind. The meaning of files is left
-//! to the commands.
+//! [`super::named_file`] decides in the subprocess what may be opened and for how long a pipe may
+//! be silent. A subprocess that hangs longer is abandoned.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
@@ -12,11 +11,11 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::named_file::{self, InputKinds, NamedFile};
+use super::input_file::{self, InputFile, InputKinds};
 use super::rule_directory;
-use crate::subprocess::{Bytes, Channel, PATIENCE, RecvError, Role, Subprocess};
+use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
 
-/// What the subprocess reads.
+/// What to read.
 #[derive(Serialize, Deserialize)]
 enum Request {
     /// A file of at most so many bytes.
@@ -28,84 +27,79 @@ enum Request {
     RuleFiles(Vec<Bytes>),
 }
 
-/// An error: its number and, where it is our own, its sentence. It comes instead of the word that
-/// the file is open, or of a part, of which the last is empty.
+/// An error: errno, and a sentence if it is walwise's own. Sent instead of the first reply (file is
+/// open) or of a chunk; the last chunk is empty.
 #[derive(Serialize, Deserialize)]
 struct ReadFailure(i32, String);
 
-/// The largest part of a file that is sent at once, in bytes.
-const PIECE: usize = 64 << 10;
+/// The largest chunk sent at once, in bytes.
+const CHUNK_BYTES: usize = 64 << 10;
 
-/// The time for a message of the child, which itself gives up a pipe that is silent for
-/// [`PATIENCE`].
-const MESSAGE: Duration = PATIENCE.saturating_add(Duration::from_secs(1));
+/// Time limit for one message. The child gives up a silent pipe after [`PATIENCE`].
+const MESSAGE_TIMEOUT: Duration = RECV_TIMEOUT.saturating_add(Duration::from_secs(1));
 
-/// The longest time that is spent waiting for one child: what brings a byte now and then ends, too.
-const LONGEST_READ: Duration = Duration::from_secs(60);
+/// Total time limit for one child: a slow trickle of bytes ends, too.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The bytes of a file or a pipe that somebody named, of at most so many.
-pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+/// The content of a file or pipe; an error above `largest`.
+pub(super) fn read_bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, largest)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A file or a pipe that somebody named, of at most so many bytes, open for reading.
+/// Opens a file or pipe for reading; a read fails above `largest`.
 pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::to(&Request::File(
+    ReplyStream::open(&Request::File(
         path.into(),
         InputKinds::FilesAndPipes,
         largest,
     ))
 }
 
-/// A regular file that walwise wrote earlier, of at most so many bytes, open for reading.
+/// Opens a regular file that walwise wrote earlier.
 pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::to(&Request::File(path.into(), InputKinds::Files, largest))
+    ReplyStream::open(&Request::File(path.into(), InputKinds::Files, largest))
 }
 
-/// The names in a directory that are text.
-pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
-    parse(&Request::Names(directory.into()))
+/// The UTF-8 names in a directory.
+pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
+    read_json(&Request::Names(directory.into()))
 }
 
-/// The rules of this machine and those in a directory.
 pub(super) fn rules(
     directory: Option<&Path>,
 ) -> io::Result<Result<rule_directory::RuleFiles, String>> {
-    parse(&Request::Rules(directory.map(Bytes::from)))
+    read_json(&Request::Rules(directory.map(Bytes::from)))
 }
 
-/// Rule files, named one by one or by their directory.
-pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::RuleFileSelection> {
-    parse(&Request::RuleFiles(
+pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::SelectionResult> {
+    read_json(&Request::RuleFiles(
         paths.iter().map(|path| path.as_path().into()).collect(),
     ))
 }
 
-fn parse<T: DeserializeOwned>(request: &Request) -> io::Result<T> {
+fn read_json<T: DeserializeOwned>(request: &Request) -> io::Result<T> {
     let mut whole = Vec::new();
-    ReplyStream::to(request)?.read_to_end(&mut whole)?;
+    ReplyStream::open(request)?.read_to_end(&mut whole)?;
     serde_json::from_slice(&whole).map_err(io::Error::other)
 }
 
-/// A child's answer as it arrives.
 struct ReplyStream {
-    /// The child, until its answer is complete.
+    /// `None` once the answer is complete.
     child: Option<Subprocess>,
-    /// The time that may still be waited for messages.
-    patience: Duration,
-    /// Bytes received but not yet read.
+    /// Time left for further messages.
+    time_left: Duration,
     received: VecDeque<u8>,
 }
 
 impl ReplyStream {
-    /// The answer to this request; an error when there is none.
-    fn to(request: &Request) -> io::Result<Self> {
-        let child = Subprocess::spawn(Role::Read, request)?;
+    /// Sends the request; an error if the file cannot be opened.
+    fn open(request: &Request) -> io::Result<Self> {
+        let child = Subprocess::spawn(Role::FileReader, request)?;
         let mut answer = Self {
             child: Some(child),
-            patience: LONGEST_READ,
+            time_left: READ_TIMEOUT,
             received: VecDeque::new(),
         };
         answer.recv::<()>()?;
@@ -119,24 +113,24 @@ impl ReplyStream {
         let begun = Instant::now();
         let reply: Result<T, ReadFailure> = child
             .channel
-            .recv(Some(MESSAGE.min(self.patience)))
+            .recv(Some(MESSAGE_TIMEOUT.min(self.time_left)))
             .map_err(|error| match error {
                 RecvError::Timeout => {
-                    let says = if self.patience < MESSAGE {
+                    let says = if self.time_left < MESSAGE_TIMEOUT {
                         format!(
-                            "it is not complete after {} s; name a file that is",
-                            LONGEST_READ.as_secs()
+                            "not complete after {} s; name a complete file",
+                            READ_TIMEOUT.as_secs()
                         )
                     } else {
-                        format!("no answer within {} s", PATIENCE.as_secs())
+                        format!("no answer within {} s", RECV_TIMEOUT.as_secs())
                     };
                     io::Error::new(ErrorKind::TimedOut, says)
                 }
                 RecvError::Closed => {
-                    io::Error::other("the child that reads ended without an answer")
+                    io::Error::other("the reading process ended without an answer")
                 }
             })?;
-        self.patience = self.patience.saturating_sub(begun.elapsed());
+        self.time_left = self.time_left.saturating_sub(begun.elapsed());
         reply.map_err(ReadFailure::into)
     }
 }
@@ -160,28 +154,28 @@ impl Drop for ReplyStream {
     }
 }
 
-/// Acts as the subprocess.
+/// Runs in the subprocess.
 pub fn serve(mut channel: Channel) -> io::Result<()> {
     let request = channel.recv(None)?;
     channel.exit_when_closed()?;
     let answered = match request {
         Request::File(path, kinds, largest) => {
-            NamedFile::open(&PathBuf::from(path), kinds, largest)
+            InputFile::open(&PathBuf::from(path), kinds, largest)
                 .and_then(|file| relay(file, &mut channel))
         }
         Request::Names(path) => {
-            list(&PathBuf::from(path)).and_then(|names| tell(&names, &mut channel))
+            list_names(&PathBuf::from(path)).and_then(|names| send_json(&names, &mut channel))
         }
         Request::Rules(path) => {
             let directory = path.map(PathBuf::from);
-            tell(
+            send_json(
                 &rule_directory::RuleFiles::in_directory(directory.as_deref()),
                 &mut channel,
             )
         }
         Request::RuleFiles(paths) => {
             let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
-            tell(&rule_directory::read_named(&paths), &mut channel)
+            send_json(&rule_directory::read_named(&paths), &mut channel)
         }
     };
     answered.or_else(|error| channel.send(&Err::<(), _>(ReadFailure::from(&error))))
@@ -200,7 +194,7 @@ impl From<&io::Error> for ReadFailure {
     }
 }
 
-/// The sentence keeps its kind.
+/// Keeps the error kind with the sentence.
 impl From<ReadFailure> for io::Error {
     fn from(ReadFailure(number, sentence): ReadFailure) -> Self {
         let error = Self::from_raw_os_error(number);
@@ -212,22 +206,22 @@ impl From<ReadFailure> for io::Error {
     }
 }
 
-fn tell(answer: &impl Serialize, channel: &mut Channel) -> io::Result<()> {
+fn send_json(answer: &impl Serialize, channel: &mut Channel) -> io::Result<()> {
     relay(serde_json::to_vec(answer)?.as_slice(), channel)
 }
 
-fn list(directory: &Path) -> io::Result<Vec<String>> {
+fn list_names(directory: &Path) -> io::Result<Vec<String>> {
     let name = |path: &PathBuf| path.file_name()?.to_str().map(str::to_owned);
-    Ok(named_file::entries(directory)?
+    Ok(input_file::entries(directory)?
         .iter()
         .filter_map(name)
         .collect())
 }
 
-/// Sends that it is open, and its parts as they come.
+/// Sends that the file is open, then its chunks.
 fn relay(mut file: impl Read, channel: &mut Channel) -> io::Result<()> {
     channel.send(&Ok::<_, ReadFailure>(()))?;
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; CHUNK_BYTES];
     loop {
         let count = file.read(&mut piece)?;
         channel.send(&Ok::<_, ReadFailure>(Bytes(

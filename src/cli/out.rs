@@ -1,5 +1,4 @@
-//! The only module that prints: to standard output, standard error, and files that are written
-//! completely or not at all.
+//! The only module that prints: to standard output, standard error, and files (written atomically).
 
 use std::borrow::Cow;
 use std::env;
@@ -13,14 +12,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
 use super::CliError;
-use super::args::Output;
+use super::args::OutputArgs;
 use crate::measure::Progress;
-use crate::output::{Destination, Wish};
+use crate::output::{Destination, OutputOptions};
 use crate::report::json;
 use crate::report::text::LineStyle;
 use crate::text;
 
-/// The result of a command: its exit code, or why it ended early.
 pub(super) type ExitResult = Result<u8, CliError>;
 
 /// Prints a value as JSON; a closed reader counts as success.
@@ -35,14 +33,14 @@ fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(anyhow!(
             "cannot write to standard output: {}",
-            text::error_words(&error)
+            text::error_message(&error)
         )
         .into()),
     }
 }
 
-/// Prints to standard output; a closed reader counts as success. Whatever could control a terminal
-/// is escaped, but for the colours of a line on a terminal that has them.
+/// Prints to standard output; a closed reader counts as success. Terminal control sequences are
+/// escaped, except colours where the terminal has them.
 pub(super) fn print(document: &str) -> ExitResult {
     let escaped = if line_style().colour {
         escape_between_colours(document)
@@ -57,7 +55,7 @@ pub(super) fn print(document: &str) -> ExitResult {
     )
 }
 
-/// Escapes what stands between sequences that set a colour (SGR of ECMA-48).
+/// Escapes everything between colour sequences (SGR, ECMA-48).
 fn escape_between_colours(document: &str) -> Cow<'_, str> {
     const BEGINS: &str = "\x1b[";
     let mut pieces = document.split(BEGINS);
@@ -77,9 +75,8 @@ fn escape_between_colours(document: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether standard output accepts a line without blocking, now or in a moment; true where that
-/// cannot be determined.
-pub(super) fn takes_more() -> bool {
+/// Whether standard output accepts a line within 50 ms; true if that cannot be determined.
+pub(super) fn stdout_is_writable() -> bool {
     const MOMENT: u16 = 50;
     let stdout = io::stdout();
     let mut waiting = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
@@ -89,15 +86,16 @@ pub(super) fn takes_more() -> bool {
     )
 }
 
-/// The destination of a document, found before anything is read or measured for it.
-pub(super) enum Delivery {
+/// The destination of a document, opened before anything is read or measured for it.
+pub(super) enum OutputTarget {
     Printed,
     Written(Box<Destination>),
 }
 
-impl Delivery {
-    /// The destination that the options name. With `runs` the document may be executed.
-    pub(super) fn find(options: &Output, runs: bool) -> Result<Self, CliError> {
+impl OutputTarget {
+    /// Opens the destination in the options. `runs`: the document is a script and becomes
+    /// executable.
+    pub(super) fn open(options: &OutputArgs, runs: bool) -> Result<Self, CliError> {
         match options
             .output
             .as_deref()
@@ -106,12 +104,12 @@ impl Delivery {
             None => Ok(Self::Printed),
             Some(path) => {
                 let access = options.output_mode.unwrap_or_default();
-                let found = destination(
+                let found = open_destination(
                     path,
-                    Wish {
+                    OutputOptions {
                         access,
-                        runs,
-                        ..Wish::default()
+                        executable: runs,
+                        ..OutputOptions::default()
                     },
                 )?;
                 Ok(Self::Written(Box::new(found)))
@@ -119,7 +117,7 @@ impl Delivery {
         }
     }
 
-    /// How lines may be drawn there: coloured on a terminal alone.
+    /// Colour and character set of that destination.
     pub(super) fn line_style(&self) -> LineStyle {
         match self {
             Self::Printed => line_style(),
@@ -130,7 +128,6 @@ impl Delivery {
         }
     }
 
-    /// Prints a value as JSON, or writes it.
     pub(super) fn deliver_json(self, value: &impl Serialize) -> ExitResult {
         match self {
             Self::Printed => print_json(value),
@@ -138,21 +135,20 @@ impl Delivery {
         }
     }
 
-    /// Prints it, or writes it.
     pub(super) fn deliver(self, document: &str) -> ExitResult {
         match self {
             Self::Printed => print(document),
             Self::Written(found) => {
                 found
                     .commit(text::escape_lines(document).as_bytes())
-                    .context("the report was made and not saved")?;
+                    .context("the report was made but not saved")?;
                 Ok(0)
             }
         }
     }
 }
 
-/// How lines may be drawn on standard output: coloured on a terminal where nothing forbids it.
+/// Colour and character set of standard output: colour only on a terminal.
 pub(super) fn line_style() -> LineStyle {
     let is_terminal = io::IsTerminal::is_terminal(&io::stdout()) && !terminal_is_dumb();
     LineStyle {
@@ -161,23 +157,22 @@ pub(super) fn line_style() -> LineStyle {
     }
 }
 
-/// Whether nobody forbids colour (no-color.org).
+/// Whether NO_COLOR is unset (no-color.org).
 pub(super) fn allows_colour() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A destination for a document; prints its warnings.
-pub(super) fn destination(path: &Path, wish: Wish) -> Result<Destination, CliError> {
+/// Opens a destination for a document; prints its warning.
+pub(super) fn open_destination(path: &Path, wish: OutputOptions) -> Result<Destination, CliError> {
     let found = Destination::open(path, wish).map_err(anyhow::Error::from)?;
     if let Some(says) = found.notice() {
-        notice(says);
+        print_notice(says);
     }
     Ok(found)
 }
 
-/// Prints one sentence to standard error. Names in it are untrusted, even those from the command
-/// line.
-pub(super) fn complain(sentence: &str) {
+/// Prints one sentence to standard error. Names in it are untrusted, even from the command line.
+pub(super) fn print_error(sentence: &str) {
     let _ = writeln!(
         io::stderr().lock(),
         "walwise: {}",
@@ -185,20 +180,20 @@ pub(super) fn complain(sentence: &str) {
     );
 }
 
-/// Prints a side effect to standard error, so that it is in no document.
-pub(super) fn notice(sentence: &str) {
-    complain(sentence);
+/// Prints a side effect to standard error, which keeps it out of every document.
+pub(super) fn print_notice(sentence: &str) {
+    print_error(sentence);
 }
 
-/// A line of progress on standard error, replaced by the next; an empty one clears it. Only for a
-/// terminal.
-pub(super) fn progress(line: &str) {
+/// Shows progress on standard error, replacing the previous line; an empty line clears it.
+/// Terminals only.
+pub(super) fn print_progress(line: &str) {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "\r\x1b[K{}", text::escape(line));
     let _ = stderr.flush();
 }
 
-/// Whether progress is visible: a line can be replaced by the next.
+/// Whether progress can be shown: the terminal can replace a line.
 pub(super) fn stderr_is_terminal() -> bool {
     io::IsTerminal::is_terminal(&io::stderr()) && !terminal_is_dumb()
 }
@@ -208,7 +203,7 @@ pub(super) fn terminal_is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether the locale supports more than ASCII, by the variables of setlocale(3), in its order.
+/// Whether the locale is UTF-8, by the variables of setlocale(3), in its order.
 pub(super) fn locale_is_utf8() -> bool {
     let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let locale = set("LC_ALL")
@@ -219,11 +214,14 @@ pub(super) fn locale_is_utf8() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// The progress of a probe, in words.
 pub(super) fn progress_line(now: &Progress) -> String {
     let so_far = now
-        .so_far_in_words()
+        .interim_comparison()
         .map(|says| format!("; {says}"))
         .unwrap_or_default();
-    format!("{}: {}{so_far}", now.phase.words(), now.how_far())
+    format!(
+        "{}: {}{so_far}",
+        now.phase.description(),
+        now.remaining_time()
+    )
 }

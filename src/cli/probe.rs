@@ -1,19 +1,19 @@
-//! `walwise probe`: the measurements alone; `check` shares the code that measures.
+//! `walwise probe`: measurements without advice. `check` shares [`measure`].
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use serde::Serialize;
 
-use super::args::{From, Load, PlainFormat, Probe};
+use super::args::{HostArgs, PlainFormat, Probe, ProbeWorkload};
 use super::out::{self, ExitResult, print};
-use super::signals::Listener;
+use super::signals::SignalListener;
 use super::{CliError, host, input};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
-    Imported, Measurement, PG_TESTS, Phase, Workload, import, imported_table, in_the_tools_layout,
-    latency_lines, sentence, sizes, workload_lines,
+    ImportedRun, Measurement, PG_TESTS, Phase, Workload, commit_size_lines, import, imported_table,
+    latency_lines, pg_test_fsync_text, sentence, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress};
 use crate::report::json;
@@ -21,18 +21,17 @@ use crate::rules::RuleSet;
 use crate::session::{self, MeasurementOptions, RowSelection};
 use crate::text;
 
-/// The default duration of a measurement in seconds.
-const SECONDS: f64 = 10.0;
+const DEFAULT_SECONDS: f64 = 10.0;
 
-/// The default duration of a test of `pg_test_fsync` in seconds, as in that tool.
+/// As in `pg_test_fsync`, in seconds.
 const PG_TEST_SECONDS: f64 = 5.0;
 
-/// Measures in one directory, when one is named; prints the result, then the imported figures.
+/// Measures in the directory, if one is named; prints the result, then the imported figures.
 pub(super) fn run(args: &Probe) -> ExitResult {
-    let imported = read_all(&args.import)?;
+    let imported = read_imports(&args.import)?;
     match &args.directory {
-        Some(directory) => measured(args, directory, &imported),
-        None => show(
+        Some(directory) => measure_directory(args, directory, &imported),
+        None => print_output(
             &ProbeOutput {
                 measured: None,
                 imported: &imported,
@@ -43,12 +42,12 @@ pub(super) fn run(args: &Probe) -> ExitResult {
     }
 }
 
-fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult {
-    let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
-    let (facts, _) = session.judged();
-    let Some(target) = session::measurable(&facts).into_iter().next() else {
+fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -> ExitResult {
+    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
+    let (facts, _) = session.conclusions();
+    let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
         let why =
-            session::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
+            session::unreadable_target(&facts).map(|why| anyhow!("cannot measure: {why}").into());
         let nothing = || {
             CliError::Usage(format!(
                 "{} is not an existing directory",
@@ -64,7 +63,10 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
             (RowSelection::Nothing, vec![Workload::PgTestFsync]),
         )
     } else {
-        (args.seconds.unwrap_or(SECONDS), wanted(&args.workload))
+        (
+            args.seconds.unwrap_or(DEFAULT_SECONDS),
+            selected_workloads(&args.workload),
+        )
     };
     let options = MeasurementOptions {
         scratch: args.scratch.clone(),
@@ -77,7 +79,7 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
             force: args.flags.force,
         },
     };
-    let plan = session::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
+    let plan = session::probe_plan(&facts, &target, &options).map_err(anyhow::Error::new)?;
     let (outcome, signal) = measure(&plan)?;
     let (found, error) = match outcome {
         Ok(found) => (Some(found), None),
@@ -87,7 +89,7 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
         (Some(number), error) => Some(CliError::Signal(number, error.map(|error| error.message))),
         (None, error) => error.map(|error| anyhow::Error::new(error).into()),
     };
-    // Measurements made before an interruption are kept.
+    // Rounds completed before an interruption are still printed.
     let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
         None => Ok(0),
         Some(found) if args.pg_test_fsync && args.format == PlainFormat::Text => {
@@ -96,14 +98,14 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
                 .first()
                 .map(|found| found.rows.as_slice())
                 .unwrap_or_default();
-            print(&in_the_tools_layout(rows, per_test))
+            print(&pg_test_fsync_text(rows, per_test))
         }
         Some(found) => {
             let in_force = match session::method_in_force(&facts, &target) {
                 WalFlushMethod::Is(method) => Some(method),
                 WalFlushMethod::Default | WalFlushMethod::Unknown => None,
             };
-            show(
+            print_output(
                 &ProbeOutput {
                     measured: Some(&found),
                     imported,
@@ -116,45 +118,45 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
     ended.map_or(printed, Err)
 }
 
-/// The largest output of a measuring tool that is read, in bytes.
+/// The largest import accepted, in bytes.
 const LARGEST_IMPORT: u64 = 16 << 20;
 
-fn read_all(files: &[PathBuf]) -> Result<Vec<Imported>, CliError> {
+fn read_imports(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
     let mut all = Vec::new();
     for file in files {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
-        let bytes =
-            input::bytes(file, LARGEST_IMPORT).map_err(|e| unusable(text::error_words(&e)))?;
+        let bytes = input::read_bytes(file, LARGEST_IMPORT)
+            .map_err(|e| unusable(text::error_message(&e)))?;
         all.extend(import(&bytes).map_err(unusable)?);
     }
     Ok(all)
 }
 
-/// The rows of the comparison, and the workloads, for names on the command line.
-fn wanted(names: &[Load]) -> (RowSelection, Vec<Workload>) {
-    let all = names.contains(&Load::All);
+/// The rows of the comparison, and the workloads, selected by name.
+fn selected_workloads(names: &[ProbeWorkload]) -> (RowSelection, Vec<Workload>) {
+    let all = names.contains(&ProbeWorkload::All);
     let rows = match names {
         [] => RowSelection::All,
-        _ if all || names.contains(&Load::Wal) => RowSelection::Sizes,
+        _ if all || names.contains(&ProbeWorkload::Wal) => RowSelection::Sizes,
         _ => RowSelection::Nothing,
     };
     let is_wanted = |workload: &Workload| {
         all || names
             .iter()
-            .any(|name| workload_of(*name) == Some(*workload))
+            .any(|name| to_workload(*name) == Some(*workload))
     };
     (rows, Workload::ALL.into_iter().filter(is_wanted).collect())
 }
 
-fn workload_of(name: Load) -> Option<Workload> {
+fn to_workload(name: ProbeWorkload) -> Option<Workload> {
     match name {
-        Load::Wal | Load::All => None,
-        Load::Segment => Some(Workload::Segment),
-        Load::Group => Some(Workload::Group),
-        Load::Innodb => Some(Workload::Innodb),
-        Load::Files => Some(Workload::Files),
-        Load::Entangle => Some(Workload::Entangle),
-        Load::Floor => Some(Workload::Floor),
+        ProbeWorkload::Wal | ProbeWorkload::All => None,
+        ProbeWorkload::Segment => Some(Workload::Segment),
+        ProbeWorkload::Group => Some(Workload::Group),
+        ProbeWorkload::Innodb => Some(Workload::Innodb),
+        ProbeWorkload::Files => Some(Workload::Files),
+        ProbeWorkload::Entangle => Some(Workload::Entangle),
+        ProbeWorkload::Floor => Some(Workload::Floor),
     }
 }
 
@@ -162,10 +164,10 @@ fn workload_of(name: Load) -> Option<Workload> {
 #[derive(Serialize)]
 struct ProbeOutput<'a> {
     measured: Option<&'a Measurement>,
-    imported: &'a [Imported],
+    imported: &'a [ImportedRun],
 }
 
-fn show(
+fn print_output(
     shown: &ProbeOutput<'_>,
     in_force: Option<WalSyncMethod>,
     format: PlainFormat,
@@ -180,7 +182,7 @@ fn show(
         ) => print(&json::pretty(measured)),
         (PlainFormat::Json, shown) => print(&json::pretty(shown)),
         (PlainFormat::Text, ProbeOutput { measured, imported }) => {
-            let parts = measured.iter().map(|found| in_words(found, in_force));
+            let parts = measured.iter().map(|found| output_text(found, in_force));
             let tables = imported
                 .iter()
                 .map(|run| imported_table(run).join("\n") + "\n");
@@ -189,7 +191,7 @@ fn show(
     }
 }
 
-fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> String {
+fn output_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     let mut lines = Vec::new();
     let seconds = measurement.seconds;
     if measurement.methods.is_empty() {
@@ -202,7 +204,7 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
             measurement.basis()
         ));
         lines.extend(latency_lines(measurement, in_force));
-        lines.extend(sizes(measurement));
+        lines.extend(commit_size_lines(measurement));
         lines.extend([String::new(), sentence(measurement, in_force)]);
     }
     for found in &measurement.workloads {
@@ -213,34 +215,34 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
         measurement
             .caveats
             .iter()
-            .map(|caveat| format!("caveat: {}", caveat.says)),
+            .map(|caveat| format!("caveat: {}", caveat.text)),
     );
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. A signal, the second result, ends it and then the
-/// program; the scratch directory is removed.
+/// Runs a plan, with progress on a terminal. A signal, the second result, ends it; the scratch
+/// directory is removed.
 pub(super) fn measure(
     plan: &ProbePlan,
 ) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
-    let listener = Listener::start()?;
+    let listener = SignalListener::start()?;
     let show = out::stderr_is_terminal();
-    // What is written is said before it is written, also where nobody watches.
-    out::notice(&format!("it {}", plan.says));
+    // Announced before anything is written, also without a terminal.
+    out::print_notice(&format!("it {}", plan.announcement));
     let mut phase = None;
     let mut tell = |progress: &Progress| {
         let is_news = phase.replace(progress.phase) != Some(progress.phase);
         if show
             && (is_news
-                || progress.so_far.is_some()
+                || progress.interim.is_some()
                 || matches!(progress.phase, Phase::Workload(_)))
         {
-            out::progress(&out::progress_line(progress));
+            out::print_progress(&out::progress_line(progress));
         }
     };
     let outcome = probes::run(plan, &listener.control(), &mut tell);
     if show {
-        out::progress("");
+        out::print_progress("");
     }
-    Ok((outcome, listener.ended()))
+    Ok((outcome, listener.stop()))
 }

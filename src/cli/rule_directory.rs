@@ -1,8 +1,8 @@
-//! Rule files on the disk: which directory and which names count, and what of them can be used.
+//! Rule files on disk: which directories and names count, and which files are usable.
 //!
-//! The child of [`super::input`] runs this, since a directory may lie on a file system that hangs;
-//! asking it is left to [`super::rule_files`]. A file in `/etc` counts only where nobody but root
-//! could have written it.
+//! Runs in the child of [`super::input`], since a directory may be on a file system that hangs;
+//! [`super::rule_files`] sends the requests. A file in `/etc` counts only if root alone could have
+//! written it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -10,60 +10,59 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::named_file::{self, InputKinds, NamedFile};
+use super::input_file::{self, InputFile, InputKinds};
 use crate::host::{self, path_bytes};
 use crate::rules::RuleFile;
 use crate::text;
 
 /// The directory of this machine's rules.
-pub(super) const OF_THIS_MACHINE: &str = "/etc/walwise/rules.d";
+pub(super) const SYSTEM_RULES: &str = "/etc/walwise/rules.d";
 
-/// The largest rule file that is read, in bytes.
-const LARGEST: u64 = 1 << 20;
+/// The largest rule file accepted, in bytes.
+const MAX_RULE_FILE_BYTES: u64 = 1 << 20;
 
-/// The rule files that were named, or why they cannot be used, in a sentence.
-pub(super) type RuleFileSelection = Result<Together, String>;
+/// The named rule files, or a sentence on why they are unusable.
+pub(super) type SelectionResult = Result<SelectedRuleFiles, String>;
 
-/// Files of rules in the order of a run.
+/// Rule files in the order in which they apply.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Together {
-    /// Files that replace built-in ones: they are in walwise's own source.
+pub(super) struct SelectedRuleFiles {
+    /// Files that replace built-in ones: those of walwise's own source.
     pub ours: Vec<RuleFile>,
-    /// All others: of this machine, then those that were named.
+    /// All others: those of this machine, then the named ones.
     pub users: Vec<RuleFile>,
-    /// The names of those that were named.
+    /// The file names of the named ones.
     pub named: Vec<String>,
 }
 
-impl Together {
-    /// Whether a file is one that was named.
+impl SelectedRuleFiles {
     pub fn is_named(&self, file: &str) -> bool {
         self.named.iter().any(|name| name == file)
     }
 }
 
-pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
+pub(super) fn read_named(paths: &[PathBuf]) -> SelectionResult {
     let mut all = Vec::new();
     for path in paths {
         if !path.is_dir() {
             all.push((path.clone(), InputKinds::FilesAndPipes));
             continue;
         }
-        let inside = files_in(path).map_err(|e| says("read the rules in", path, &e))?;
+        let inside = files_in(path).map_err(|e| file_error("read the rules in", path, &e))?;
         if inside.is_empty() {
-            return Err(format!("there is no rule file (*.toml) in {}", shown(path)));
+            return Err(format!("no rule file (*.toml) in {}", display_path(path)));
         }
         all.extend(inside.into_iter().map(|path| (path, InputKinds::Files)));
     }
     let mut files = all
         .iter()
-        .map(|(path, kinds)| Ok((path, read(path, *kinds)?)))
+        .map(|(path, kinds)| Ok((path, read_rule_file(path, *kinds)?)))
         .collect::<Result<Vec<_>, String>>()?;
-    let mut together = Together {
+    let mut together = SelectedRuleFiles {
         named: files.iter().map(|(_, file)| file.name.clone()).collect(),
-        ..Together::default()
+        ..SelectedRuleFiles::default()
     };
-    for file in of_this_machine(Path::new(OF_THIS_MACHINE)).files {
+    for file in system_rule_files(Path::new(SYSTEM_RULES)).files {
         let real = fs::canonicalize(&file.name).ok();
         let named = files
             .iter()
@@ -73,7 +72,7 @@ pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
             .push(named.map_or(file, |at| files.remove(at).1));
     }
     for (path, file) in files {
-        let beside = path.parent().map(|directory| directory.join(OF_THE_SOURCE));
+        let beside = path.parent().map(|directory| directory.join(SOURCE_MARKER));
         let list = if beside.is_some_and(|table| table.is_file()) {
             &mut together.ours
         } else {
@@ -84,10 +83,10 @@ pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
     Ok(together)
 }
 
-/// A file beside the rules in walwise's own source, and beside no others.
-const OF_THE_SOURCE: &str = "tables/validity.toml";
+/// Exists next to the rules in walwise's own source, and nowhere else.
+const SOURCE_MARKER: &str = "tables/validity.toml";
 
-/// Files, and notes about unusable ones.
+/// Rule files, and notes on unusable ones.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RuleFiles {
     pub files: Vec<RuleFile>,
@@ -96,15 +95,15 @@ pub(super) struct RuleFiles {
 }
 
 impl RuleFiles {
-    /// Reads the rules of this machine and those in a directory, here. The error is a sentence.
+    /// Reads the rules of this machine and those in a directory. The error is a sentence.
     pub(super) fn in_directory(dir: Option<&Path>) -> Result<Self, String> {
-        let mut found = of_this_machine(Path::new(OF_THIS_MACHINE));
+        let mut found = system_rule_files(Path::new(SYSTEM_RULES));
         if let Some(dir) = dir {
-            let paths = files_in(dir).map_err(|e| says("read the rules in", dir, &e))?;
+            let paths = files_in(dir).map_err(|e| file_error("read the rules in", dir, &e))?;
             if paths.is_empty() {
                 found
                     .remarks
-                    .push(format!("there is no rule file (*.toml) in {}", shown(dir)));
+                    .push(format!("no rule file (*.toml) in {}", display_path(dir)));
             }
             for path in &paths {
                 found.add(path);
@@ -114,7 +113,7 @@ impl RuleFiles {
     }
 
     fn add(&mut self, path: &Path) {
-        match read(path, InputKinds::Files) {
+        match read_rule_file(path, InputKinds::Files) {
             Ok(file) => self.files.push(file),
             Err(why) => self
                 .ignored
@@ -123,25 +122,31 @@ impl RuleFiles {
     }
 }
 
-/// The rules in the directory of this machine, which may be absent.
-fn of_this_machine(dir: &Path) -> RuleFiles {
+/// The rules of this machine; the directory may be absent.
+fn system_rule_files(dir: &Path) -> RuleFiles {
     let mut found = RuleFiles::default();
-    let not_used =
-        |path: &Path, why: &str| format!("the rules in {} are not in force: {why}", shown(path));
-    let listed = match is_roots_alone(dir) {
+    let not_used = |path: &Path, why: &str| {
+        format!(
+            "the rules in {} are not in force: {why}",
+            display_path(path)
+        )
+    };
+    let listed = match ownership_objection(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
-        Err(e) => Err(text::error_words(&e)),
+        Err(e) => Err(text::error_message(&e)),
         Ok(Some(doubt)) => Err(doubt),
-        Ok(None) => files_in(dir).map_err(|e| text::error_words(&e)),
+        Ok(None) => files_in(dir).map_err(|e| text::error_message(&e)),
     };
     match listed {
         Err(why) => found.ignored.push(not_used(dir, &why)),
         Ok(paths) => {
             for path in paths {
-                match is_roots_alone(&path) {
+                match ownership_objection(&path) {
                     Ok(None) => found.add(&path),
                     Ok(Some(doubt)) => found.ignored.push(not_used(&path, &doubt)),
-                    Err(e) => found.ignored.push(not_used(&path, &text::error_words(&e))),
+                    Err(e) => found
+                        .ignored
+                        .push(not_used(&path, &text::error_message(&e))),
                 }
             }
         }
@@ -149,30 +154,29 @@ fn of_this_machine(dir: &Path) -> RuleFiles {
     found
 }
 
-/// The objection to a path, with all its links.
-fn is_roots_alone(path: &Path) -> io::Result<Option<String>> {
-    host::doubt(&fs::canonicalize(path)?)
+/// Why root is not the only possible writer of the path or its links; `None` if it is.
+fn ownership_objection(path: &Path) -> io::Result<Option<String>> {
+    host::untrusted_reason(&fs::canonicalize(path)?)
 }
 
-/// Every `*.toml` of a directory, ordered by name; editors' hidden files are skipped.
+/// Every `*.toml` of a directory by name; hidden files, such as editor backups, are skipped.
 fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let hidden = |path: &Path| {
         path.file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
     };
-    let mut paths = named_file::entries(dir)?;
+    let mut paths = input_file::entries(dir)?;
     paths.retain(|path| path.extension().is_some_and(|e| e == "toml") && !hidden(path));
     paths.sort();
     Ok(paths)
 }
 
-/// Reads a file; the error is a sentence.
-fn read(path: &Path, kinds: InputKinds) -> Result<RuleFile, String> {
-    let unreadable = |why: &str| format!("cannot read {}: {why}", shown(path));
+fn read_rule_file(path: &Path, kinds: InputKinds) -> Result<RuleFile, String> {
+    let unreadable = |why: &str| format!("cannot read {}: {why}", display_path(path));
     let mut bytes = Vec::new();
-    NamedFile::open(path, kinds, LARGEST)
+    InputFile::open(path, kinds, MAX_RULE_FILE_BYTES)
         .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(|e| unreadable(&text::error_words(&e)))?;
+        .map_err(|e| unreadable(&text::error_message(&e)))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let before = e
             .as_bytes()
@@ -182,19 +186,19 @@ fn read(path: &Path, kinds: InputKinds) -> Result<RuleFile, String> {
         unreadable(&format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
     Ok(RuleFile {
-        name: shown(path),
+        name: display_path(path),
         text,
     })
 }
 
-pub(super) fn says(what: &str, path: &Path, error: &io::Error) -> String {
+pub(super) fn file_error(what: &str, path: &Path, error: &io::Error) -> String {
     format!(
         "cannot {what} {}: {}",
-        shown(path),
-        text::error_words(error)
+        display_path(path),
+        text::error_message(error)
     )
 }
 
-pub(super) fn shown(path: &Path) -> String {
-    text::safe(path_bytes(path))
+pub(super) fn display_path(path: &Path) -> String {
+    text::display_safe(path_bytes(path))
 }

@@ -5,16 +5,15 @@ use std::path::PathBuf;
 
 use super::CliError;
 use super::args::Rules;
-use super::out::{ExitResult, complain, print};
+use super::out::{ExitResult, print, print_error};
 use super::rule_files;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
-use crate::rules::{Expired, Off, Rule, RuleSet, examples};
+use crate::rules::{DisabledRule, ExpiredStatement, Rule, RuleSet, examples};
 use crate::session;
 use crate::settings::{self, Shape};
 use crate::text::page::TextBuilder;
 
-/// Lists, shows or checks.
 pub(super) fn run(args: Rules) -> ExitResult {
     match args {
         Rules::List { settings: true, .. } => print(&setting_list()),
@@ -29,15 +28,15 @@ pub(super) fn run(args: Rules) -> ExitResult {
         Rules::Show { rule, rules } => {
             let rules = rule_files::rules_with_examples(rules.as_deref())?;
             let Some(found) = rules.find(&rule) else {
-                return Err(no_rule(&rules, &rule));
+                return Err(unknown_rule(&rules, &rule));
             };
             print(&rule_text(found, &rules))
         }
         Rules::Check { files } => {
-            let found = of_files(&files)?;
-            let failures = examples::run(&found.rules);
+            let found = check_files(&files)?;
+            let failures = examples::run_examples(&found.rules);
             if failures.is_empty() {
-                return print(&format!("{}, no mistakes\n", found.words()));
+                return print(&format!("{}, no mistakes\n", found.summary()));
             }
             let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
             print(&(lines.join("\n") + "\n"))?;
@@ -46,19 +45,18 @@ pub(super) fn run(args: Rules) -> ExitResult {
     }
 }
 
-/// The contents of rule files.
-struct Checked {
+struct RuleFileSummary {
     rules: Vec<Rule>,
     levels: usize,
     off: usize,
 }
 
-impl Checked {
-    /// `3 rules, 1 level given, 2 switched off`.
-    fn words(&self) -> String {
+impl RuleFileSummary {
+    /// `3 rules, 1 given another level, 2 switched off`.
+    fn summary(&self) -> String {
         let mut words = format!("{} rules", self.rules.len());
         for (count, what) in [
-            (self.levels, "given another level"),
+            (self.levels, "with another level"),
             (self.off, "switched off"),
         ] {
             if count > 0 {
@@ -69,16 +67,16 @@ impl Checked {
     }
 }
 
-/// The contents of these files, checked together with the built-in ones, which they may override or
-/// switch off. Parts without effect are remarked.
-fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
-    let files = rule_files::named(paths)?;
+/// Checks these files together with the built-in rules, which they may override or switch off.
+/// Parts without effect are reported.
+fn check_files(paths: &[PathBuf]) -> Result<RuleFileSummary, CliError> {
+    let files = rule_files::selected_files(paths)?;
     let (rules, mut found) =
-        RuleSet::in_place_of_builtin(&files.ours, &files.users, session::today());
-    // Of a file that was not named, only mistakes that involve one that was.
+        RuleSet::replacing_builtin(&files.ours, &files.users, session::today());
+    // Of files that were not named, only conflicts with a named one are kept.
     for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
         file.diags.retain(|diag| {
-            diag.beside
+            diag.other_place
                 .as_ref()
                 .is_some_and(|place| files.is_named(&place.file))
         });
@@ -98,10 +96,10 @@ fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
         )));
     }
     if !text.is_empty() {
-        complain(&format!("no mistakes, but:\n{}", text.join("\n\n")));
+        print_error(&format!("no mistakes, but note:\n{}", text.join("\n\n")));
     }
     let here = |name: &str| files.is_named(name);
-    Ok(Checked {
+    Ok(RuleFileSummary {
         rules: rules
             .rules()
             .iter()
@@ -117,14 +115,14 @@ fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
     })
 }
 
-/// The complaint about a rule id that does not exist.
-pub(super) fn no_rule(rules: &RuleSet, id: &str) -> CliError {
+/// The error for an unknown rule id.
+pub(super) fn unknown_rule(rules: &RuleSet, id: &str) -> CliError {
     let hint = rules
         .did_you_mean(id)
         .map(|hint| format!("; {hint}"))
         .unwrap_or_default();
     CliError::Usage(format!(
-        "there is no rule `{id}`{hint}; `walwise rules list` shows all"
+        "no rule `{id}`{hint}; `walwise rules list` lists all"
     ))
 }
 
@@ -137,29 +135,32 @@ fn rule_list(rules: &RuleSet) -> String {
         .unwrap_or(0);
     let mut out = String::new();
     for rule in rules.rules() {
-        let (level, scope, title) = (rule.level.word(), rule.scope.word(), rule.title.source());
+        let (level, scope, title) = (
+            rule.level.as_str(),
+            rule.scope.as_str(),
+            rule.title.source(),
+        );
         let _ = writeln!(out, "{:<width$}  {level:<8}  {scope:<7}  {title}", rule.id);
     }
     let _ = writeln!(
         out,
         "\n{} rules, {}",
         rules.rules().len(),
-        session::pack(rules).words()
+        session::pack(rules).describe()
     );
-    for line in changed(rules) {
+    for line in override_notes(rules) {
         let _ = writeln!(out, "{line}");
     }
     out
 }
 
-/// The changes by the user's files.
-fn changed(rules: &RuleSet) -> impl Iterator<Item = String> {
+fn override_notes(rules: &RuleSet) -> impl Iterator<Item = String> {
     let notes = rules
         .off()
         .iter()
-        .map(Off::note)
+        .map(DisabledRule::note)
         .chain(rules.overrides().iter().map(|given| given.note(false)));
-    let notes = notes.chain(rules.expired().iter().map(Expired::note));
+    let notes = notes.chain(rules.expired().iter().map(ExpiredStatement::note));
     notes
         .map(|note| note.to_string())
         .chain(rules.remarks().iter().cloned())
@@ -178,81 +179,89 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         ..
     } = rule;
     let mut page = TextBuilder::default();
-    page.para(0, id);
-    page.para(0, &rule.title.source());
-    page.gap();
-    let (level, confidence) = (level.word(), confidence.word());
-    page.para(
+    page.paragraph(0, id);
+    page.paragraph(0, &rule.title.source());
+    page.blank_line();
+    let (level, confidence) = (level.as_str(), confidence.as_str());
+    page.paragraph(
         0,
         &format!("for {scope}, {level}, {confidence}, since {since}, {file}:{line}"),
     );
     if let Some(checked) = checked {
-        page.para(0, &format!("checked: {checked}"));
+        page.paragraph(0, &format!("checked: {checked}"));
     }
     if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
-        page.gap();
-        page.para(0, &given.note(false).to_string());
+        page.blank_line();
+        page.paragraph(0, &given.note(false).to_string());
     }
-    page.gap();
-    page.para(0, &rule.because.source());
+    page.blank_line();
+    page.paragraph(0, &rule.because.source());
     page.heading("Applies when");
-    for line in explain::condition(&rule.when) {
+    for line in explain::condition_tree(&rule.when) {
         page.verbatim(2, &line);
     }
     page.heading("Sources");
-    rule.refs.iter().for_each(|source| page.para(2, source));
+    rule.refs
+        .iter()
+        .for_each(|source| page.paragraph(2, source));
     if !rule.evidence.is_empty() {
         page.heading("Evidence");
     }
     for evidence in &rule.evidence {
         for (line, at) in evidence.lines().iter().zip(0..) {
-            page.para(if at == 0 { 2 } else { 4 }, line);
+            page.paragraph(if at == 0 { 2 } else { 4 }, line);
         }
     }
     if !rule.advise.is_empty() {
         page.heading("Advises");
     }
-    rule.advise.iter().for_each(|one| advice(&mut page, one));
-    for (title, text) in [("Remedy", &rule.remedy), ("No remedy", &rule.no_remedy)] {
+    rule.advise
+        .iter()
+        .for_each(|one| push_advice(&mut page, one));
+    for (title, text) in [("Fix", &rule.remedy), ("No fix", &rule.no_remedy)] {
         if let Some(text) = text {
             page.heading(title);
-            page.para(2, &text.source());
+            page.paragraph(2, &text.source());
         }
     }
     if !rule.overrides.is_empty() {
         page.heading("Overrides");
-        rule.overrides.iter().for_each(|id| page.para(2, id));
+        rule.overrides.iter().for_each(|id| page.paragraph(2, id));
     }
     page.heading("Examples");
     for example in &rule.examples {
-        page.hanging(2, &format!("{:<16}", example.expect.word()), &example.name);
+        page.hanging(
+            2,
+            &format!("{:<16}", example.expect.as_str()),
+            &example.name,
+        );
     }
     page.finish()
 }
 
-/// A piece of advice as written: the change, its condition, price and commands.
-fn advice(page: &mut TextBuilder, advice: &AdviceSpec) {
-    let (reach, risk) = (advice.reach.word(), advice.risk.word());
+/// A piece of advice as written: the change, its condition, trade-off and commands.
+fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
+    let (reach, risk) = (advice.reach.as_str(), advice.risk.as_str());
     let rank = advice
         .rank
         .map(|rank| format!(", choice {rank}"))
         .unwrap_or_default();
-    page.para(
+    page.paragraph(
         2,
         &format!(
             "{}: {} ({reach}, risk {risk}{rank})",
             advice.setting.name,
-            advice.change.words()
+            advice.change.describe()
         ),
     );
     if let Some(when) = &advice.when {
-        page.para(4, "only when");
-        for line in explain::condition(when) {
+        page.paragraph(4, "only when");
+        for line in explain::condition_tree(when) {
             page.verbatim(6, &line);
         }
     }
-    if let Some(price) = &advice.price {
-        page.hanging(4, "price    ", &price.source());
+    if let Some(price) = &advice.tradeoff {
+        page.hanging(4, "trade-off ", &price.source());
     }
     for (word, commands) in [
         ("apply", &advice.apply),
@@ -260,17 +269,17 @@ fn advice(page: &mut TextBuilder, advice: &AdviceSpec) {
         ("undo", &advice.undo),
     ] {
         for command in commands {
-            page.verbatim(4, &format!("{word:<9}{}", command.source()));
+            page.verbatim(4, &format!("{word:<10}{}", command.source()));
         }
     }
-    for own in &advice.own {
+    for own in &advice.user_commands {
         page.verbatim(
             4,
-            &format!("{:<9}{}", own.purpose.word(), own.command.source()),
+            &format!("{:<10}{}", own.purpose.as_str(), own.command.source()),
         );
-        page.para(
-            13,
-            "shown as your own, not checked by walwise, and in no script",
+        page.paragraph(
+            14,
+            "your own command: not checked by walwise, not part of scripts",
         );
     }
 }
@@ -280,7 +289,7 @@ fn setting_list() -> String {
     for setting in settings::ALL {
         let shape = match setting.shape {
             Shape::Options => "options",
-            Shape::One => "one value",
+            Shape::Single => "one value",
         };
         let _ = writeln!(out, "{:<24}{shape:<11}{}", setting.name, setting.doc);
     }

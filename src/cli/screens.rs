@@ -12,15 +12,15 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use super::CliError;
-use super::args::{Bare, Cli, From};
+use super::args::{Cli, DefaultArgs, HostArgs};
 use super::host;
 use super::out::{self, ExitResult};
 use crate::collect::{self, CollectStep, Request};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
-use crate::host::{Host, RememberingHost, path_bytes};
+use crate::host::{CachingHost, Host, path_bytes};
 use crate::measure::{Progress, sentence};
-use crate::output::{Destination, Existing, OutputError, Wish};
+use crate::output::{Destination, ExistingFile, OutputError, OutputOptions};
 use crate::probes::{self, Control, ProbePlan};
 use crate::report::{Format, Report, RunOption, host_summary, text};
 use crate::rules::RuleSet;
@@ -28,23 +28,22 @@ use crate::session::assume::{self, Assumption};
 use crate::session::{self, MeasurementOptions, Session};
 use crate::settings::NewFilesystem;
 use crate::text::suggest::did_you_mean;
-use crate::text::{error_words, safe};
-use crate::tui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
+use crate::text::{display_safe, error_message};
+use crate::tui::{self, AssumedHost, Exit, JobProgress, Saved, Supposition, Worker};
 
-/// The longest time of a probe from the screens, in seconds.
+/// Time limit of a probe from the screens.
 const PROBE_SECONDS: f64 = 10.0;
 
-/// Shows the screens, or prints the report.
-pub(super) fn run(args: Bare) -> ExitResult {
-    // A word that is neither is a mistyped command; a directory to be created can be given as
-    // ./NAME.
+pub(super) fn run(args: DefaultArgs) -> ExitResult {
+    // A bare word that does not exist is a mistyped command; a directory to be created can be given
+    // as ./NAME.
     if let Some(word) = args
         .target
         .as_ref()
         .filter(|t| t.components().count() == 1 && t.is_relative())
-        && !is_here(word)
+        && !exists_in_working_dir(word)
     {
-        let word = safe(path_bytes(word));
+        let word = display_safe(path_bytes(word));
         let all = Cli::command();
         let meant = did_you_mean(&word, all.get_subcommands().map(clap::Command::get_name));
         let meant = meant.unwrap_or_else(|| "`walwise --help` lists the commands".to_owned());
@@ -52,18 +51,20 @@ pub(super) fn run(args: Bare) -> ExitResult {
             "`{word}` is neither a command nor a directory; {meant}"
         )));
     }
-    let from = From {
+    let from = HostArgs {
         host: args.host,
         new: args.new,
         servers: args.servers,
-        ..From::default()
+        ..HostArgs::default()
     };
     let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
     if terminal && out::terminal_is_dumb() {
-        out::notice("TERM=dumb: this terminal cannot show the screens; here is the report as text");
+        out::print_notice(
+            "TERM=dumb: this terminal cannot show the screens, so this is the text report",
+        );
     }
     if !terminal || out::terminal_is_dumb() {
-        let session = host::look(&from, args.target.as_deref(), host::rules(None)?)?;
+        let session = host::open_session(&from, args.target.as_deref(), host::rules(None)?)?;
         let report = session.report();
         let style = out::line_style();
         let style = text::LineStyle {
@@ -73,22 +74,22 @@ pub(super) fn run(args: Bare) -> ExitResult {
         return out::print(&if args.verbose {
             text::render(&report)
         } else {
-            text::short(&report, style)
+            text::render_short(&report, style)
         });
     }
-    let options = options(args.ascii);
+    let options = screen_options(args.ascii);
     let machine = host::open(from.host.as_deref())?;
     let request = host::request(machine.as_ref(), &from, args.target.as_deref())?;
-    if let Some(mistake) = collect::mistake(machine.as_ref(), &request) {
+    if let Some(mistake) = collect::request_error(machine.as_ref(), &request) {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
-    let repeated = from.options();
-    let desk = Desk {
+    let repeated = from.run_options();
+    let desk = AppWorker {
         host: from.host,
         options: repeated,
         request,
-        looked: Mutex::default(),
-        failed: Mutex::default(),
+        loaded: Mutex::default(),
+        probe_error: Mutex::default(),
     };
     match tui::run(Arc::new(desk), options).context("the terminal failed")? {
         Exit::Quit => Ok(0),
@@ -96,8 +97,8 @@ pub(super) fn run(args: Bare) -> ExitResult {
     }
 }
 
-/// How to draw on this terminal; `ascii` is whether the user wants only that.
-pub(super) fn options(ascii: bool) -> tui::Options {
+/// How to draw on this terminal. `ascii`: ASCII only, by option.
+pub(super) fn screen_options(ascii: bool) -> tui::Options {
     tui::Options {
         colour: out::allows_colour(),
         ascii: ascii || !out::locale_is_utf8(),
@@ -105,35 +106,35 @@ pub(super) fn options(ascii: bool) -> tui::Options {
     }
 }
 
-/// Whether this name exists in the working directory. The listing is searched, because the named
-/// object may never respond.
-fn is_here(word: &Path) -> bool {
+/// Whether the working directory has this name. The directory is listed instead of calling stat,
+/// because the object itself may hang.
+fn exists_in_working_dir(word: &Path) -> bool {
     let Some(name) = word.file_name() else {
         return true;
     };
     fs::read_dir(".").map_or(true, |all| all.flatten().any(|one| one.file_name() == name))
 }
 
-/// The text to confirm before a probe starts.
-fn to_confirm(plan: &ProbePlan) -> Vec<String> {
+/// What the user confirms before a probe starts.
+fn confirmation_text(plan: &ProbePlan) -> Vec<String> {
     let mut methods: Vec<String> = Vec::new();
     for row in plan.rows.iter().filter(|row| row.as_server) {
-        let named = plan.log.named(row.method);
+        let named = plan.log.method_name(row.method);
         if !methods.contains(&named) {
             methods.push(named);
         }
     }
     vec![
-        format!("It {}.", plan.says),
+        format!("It {}.", plan.announcement),
         format!("It compares {}.", methods.join(", ")),
-        "It ends sooner when the result is clear; c stops it and keeps the results so far. However it ends, the scratch \
-         directory is removed."
+        "It ends early when the result is clear; c stops it and keeps the results so far. The scratch \
+         directory is always removed."
             .to_owned(),
     ]
 }
 
-/// The path of a typed name: `~/` is the home directory, as in a shell.
-fn place(name: &str) -> Result<PathBuf, String> {
+/// The path for a typed name; `~/` is the home directory, as in a shell.
+fn save_path(name: &str) -> Result<PathBuf, String> {
     let name = name.trim();
     let home = env::var_os("HOME")
         .map(PathBuf::from)
@@ -144,47 +145,49 @@ fn place(name: &str) -> Result<PathBuf, String> {
     };
     match path.file_name() {
         Some(_) if !name.ends_with('/') => {
-            std::path::absolute(&path).map_err(|error| error_words(&error))
+            std::path::absolute(&path).map_err(|error| error_message(&error))
         }
-        _ => Err("name a file, please".to_owned()),
+        _ => Err("name a file, not a directory".to_owned()),
     }
 }
 
-/// Whether the terminal is one of tmux's. sudo drops its variable, but not its terminal type.
+/// Whether the terminal is in tmux. sudo drops the variable TMUX, but keeps TERM.
 fn in_tmux() -> bool {
     let typed = env::var("TERM").is_ok_and(|term| term.starts_with("tmux"));
     typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())
 }
 
-/// The work that the screens request.
-struct Desk {
+/// Does the work that the screens request.
+struct AppWorker {
     host: Option<PathBuf>,
     options: Vec<RunOption>,
     request: Request,
-    looked: Mutex<Option<Looked>>,
-    /// Why the last probe did not finish, if it did not; the report says so too.
-    failed: Mutex<Option<String>>,
+    loaded: Mutex<Option<Loaded>>,
+    /// Why the last probe failed; the report repeats it as a warning.
+    probe_error: Mutex<Option<String>>,
 }
 
-/// The facts read, and the machine with its answers: assumptions are judged over the very same
+/// The session, and the host with its remembered answers: assumptions are judged over the same
 /// ones.
-struct Looked {
+struct Loaded {
     session: Session,
-    machine: RememberingHost<Box<dyn Host + Send>>,
+    machine: CachingHost<Box<dyn Host + Send>>,
 }
 
-impl Desk {
-    /// Applies a function to the facts that were read; an error before that.
-    fn with<T>(&self, act: impl FnOnce(&mut Looked) -> Result<T, String>) -> Result<T, String> {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        act(looked.as_mut().ok_or("the machine has not been read yet")?)
+impl AppWorker {
+    /// Applies a function to the loaded session; an error before the first reading.
+    fn with_loaded<T>(
+        &self,
+        act: impl FnOnce(&mut Loaded) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        act(looked.as_mut().ok_or("the host has not been read yet")?)
     }
 
-    /// The report of the current state.
     fn report(&self) -> Result<Report, String> {
-        let mut report = self.with(|looked| Ok(looked.session.report()))?;
+        let mut report = self.with_loaded(|looked| Ok(looked.session.report()))?;
         let failed = self
-            .failed
+            .probe_error
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
@@ -194,39 +197,42 @@ impl Desk {
         Ok(report)
     }
 
-    fn set_failed(&self, why: Option<String>) {
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    fn set_probe_error(&self, why: Option<String>) {
+        *self
+            .probe_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = why;
     }
 
-    fn plan(&self, target: &Subject) -> Result<ProbePlan, String> {
-        self.with(|Looked { session, .. }| {
+    fn probe_plan(&self, target: &Subject) -> Result<ProbePlan, String> {
+        self.with_loaded(|Loaded { session, .. }| {
             if !session.live {
-                return Err("this is a capture; only the machine itself can be measured".to_owned());
+                return Err("a capture cannot be measured, only the host itself".to_owned());
             }
-            let (facts, _) = session.judged();
-            if !session::measurable(&facts).contains(target) {
+            let (facts, _) = session.conclusions();
+            if !session::measurable_targets(&facts).contains(target) {
                 return Err(format!(
-                    "{} can be measured once it is a directory",
+                    "{} cannot be measured until it is a directory",
                     target.name()
                 ));
             }
             let options = MeasurementOptions::new(PROBE_SECONDS);
-            session::prepare(&facts, target, &options).map_err(|refusal| refusal.to_string())
+            session::probe_plan(&facts, target, &options).map_err(|refusal| refusal.to_string())
         })
     }
 }
 
-impl Worker for Desk {
-    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
+impl Worker for AppWorker {
+    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
         let machine = host::open(self.host.as_deref()).map_err(|error| error.to_string())?;
-        let machine = RememberingHost::new(machine);
+        let machine = CachingHost::new(machine);
         let live = machine.is_live();
         let rules = Arc::new(host::rules(None).map_err(|error| error.to_string())?);
-        progress(Partial::Rules(Arc::clone(&rules)));
+        progress(JobProgress::Rules(Arc::clone(&rules)));
         let mut shown = None;
         let mut so_far = |step: CollectStep, facts: &FactSet| {
-            progress(Partial::Reading(step.name().to_owned()));
-            // A report of a large host takes time, so there is one only where something visible has
+            progress(JobProgress::Reading(step.name().to_owned()));
+            // A report of a large host takes time, so one is made only when something visible has
             // changed.
             let now = (
                 host_summary(facts, live),
@@ -236,42 +242,42 @@ impl Worker for Desk {
                 return;
             }
             shown = Some(now);
-            // The screens judge nothing before everything was read, so no rule is evaluated.
+            // Without rules: they are evaluated only once everything was read.
             let session = Session::new(facts.clone(), RuleSet::default(), live);
-            progress(Partial::Report(Box::new(session.report())));
+            progress(JobProgress::Report(Box::new(session.report())));
         };
-        let mut session = Session::look(&machine, &self.request, rules, &mut so_far);
+        let mut session = Session::collect(&machine, &self.request, rules, &mut so_far);
         session.options.clone_from(&self.options);
-        session.asked = self
+        session.named_target = self
             .request
             .target
             .as_deref()
-            .map(|target| safe(path_bytes(target)));
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            .map(|target| display_safe(path_bytes(target)));
+        let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
-            session.keep(before.session);
+            session.carry_over(before.session);
         }
         let report = session.report();
-        *looked = Some(Looked { session, machine });
-        self.set_failed(None);
+        *looked = Some(Loaded { session, machine });
+        self.set_probe_error(None);
         Ok(report)
     }
 
     fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
-        self.plan(target).map(|plan| to_confirm(&plan))
+        self.probe_plan(target).map(|plan| confirmation_text(&plan))
     }
 
     fn probe(
         &self,
         target: &Subject,
         cancel: &Arc<AtomicBool>,
-        progress: &mut dyn FnMut(Partial),
+        progress: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String> {
-        let plan = self.plan(target)?;
-        let mut tell = |now: &Progress| progress(Partial::Probing(Box::new(now.clone())));
+        let plan = self.probe_plan(target)?;
+        let mut tell = |now: &Progress| progress(JobProgress::Probing(Box::new(now.clone())));
         let outcome = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
-            // An empty measurement does not replace an earlier one.
+            // An empty measurement must not replace an earlier one.
             Ok(measurement) if !measurement.has_rounds() => {
                 return Err(sentence(&measurement, None));
             }
@@ -287,21 +293,25 @@ impl Worker for Desk {
                 )
             }
         };
-        self.set_failed(failed);
-        self.with(|Looked { session, .. }| {
-            session.measured.insert(target.clone(), measurement);
+        self.set_probe_error(failed);
+        self.with_loaded(|Loaded { session, .. }| {
+            session.measurements.insert(target.clone(), measurement);
             Ok(())
         })?;
         self.report()
     }
 
-    fn want(&self, target: &Subject, filesystem: Option<NewFilesystem>) -> Result<Report, String> {
-        self.with(|looked| looked.session.want(target, filesystem))?;
+    fn choose_filesystem(
+        &self,
+        target: &Subject,
+        filesystem: Option<NewFilesystem>,
+    ) -> Result<Report, String> {
+        self.with_loaded(|looked| looked.session.choose_filesystem(target, filesystem))?;
         self.report()
     }
 
-    fn raw(&self, source: &Source, value: &str) -> Vec<String> {
-        self.with(|looked| Ok(session::raw(&looked.machine, source, value)))
+    fn raw_lines(&self, source: &Source, value: &str) -> Vec<String> {
+        self.with_loaded(|looked| Ok(session::raw_answer(&looked.machine, source, value)))
             .unwrap_or_default()
     }
 
@@ -316,17 +326,17 @@ impl Worker for Desk {
         name: &str,
         replace: bool,
     ) -> Result<Saved, String> {
-        let path = place(name)?;
-        let shown = safe(path_bytes(&path));
+        let path = save_path(name)?;
+        let shown = display_safe(path_bytes(&path));
         let existing = if replace {
-            Existing::Replaced
+            ExistingFile::Replaced
         } else {
-            Existing::Kept
+            ExistingFile::Kept
         };
-        let wish = Wish {
+        let wish = OutputOptions {
             existing,
-            runs: format.runs(),
-            ..Wish::default()
+            executable: format.is_executable(),
+            ..OutputOptions::default()
         };
         let written = Destination::open(&path, wish).and_then(|found| {
             let notice = found.notice().map(str::to_owned);
@@ -340,10 +350,11 @@ impl Worker for Desk {
         }
     }
 
-    fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String> {
-        self.with(|Looked { session, machine }| {
-            let one =
-                |one: &Supposition| assume::of(&one.subject, one.fact, &one.value, &session.read);
+    fn suppose(&self, suppositions: &[Supposition]) -> Result<AssumedHost, String> {
+        self.with_loaded(|Loaded { session, machine }| {
+            let one = |one: &Supposition| {
+                assume::from_parts(&one.subject, one.fact, &one.value, &session.facts)
+            };
             let assumptions = suppositions
                 .iter()
                 .map(one)
@@ -352,7 +363,7 @@ impl Worker for Desk {
                 .suppose(&assumptions, machine, &self.request)
                 .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
             let (report, what_if) = session.what_if(&session.report(), &hypothesis);
-            Ok(Supposed {
+            Ok(AssumedHost {
                 suppositions: suppositions.to_vec(),
                 what_if,
                 report,

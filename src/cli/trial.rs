@@ -1,13 +1,13 @@
-//! `walwise trial`: candidate file systems made, mounted and measured side by side on a loop file
-//! or a spare disk.
+//! `walwise trial`: candidate file systems created, mounted and measured side by side on a loop
+//! file or a spare disk.
 //!
-//! Nothing is written before it is said what, and allowed. What may be said of the figures is
-//! decided in [`crate::trial`]; this module asks, runs and delivers.
+//! Nothing is written before it is announced and confirmed. [`crate::trial`] interprets the
+//! figures; this module asks, runs and delivers.
 
-mod before;
+mod preflight;
 mod progress {
-    //! How a trial that runs is shown: a screen on a terminal, lines that replace each other on one
-    //! that has no screen, nothing otherwise.
+    //! Progress of a running trial: a screen on a terminal, a status line if there is no screen,
+    //! otherwise nothing.
 
     use std::io::{self, IsTerminal as _};
 
@@ -18,16 +18,15 @@ mod progress {
 
     pub(super) enum TrialProgress {
         Silent,
-        /// Lines on standard error; a screen follows where it may.
+        /// A status line on standard error.
         Lines {
-            /// Whether one may.
+            /// A screen replaces it once the trial begins.
             then_screen: bool,
         },
         Screen(Box<TrialScreen>),
     }
 
     impl TrialProgress {
-        /// What there is before the first cell.
         pub(super) fn new(format: TrialFormat) -> Self {
             let text = matches!(format, TrialFormat::Text);
             let both = io::stdin().is_terminal() && io::stdout().is_terminal();
@@ -42,9 +41,9 @@ mod progress {
         pub(super) fn begin(&mut self, record: &TrialRecord) {
             match self {
                 Self::Lines { then_screen: true } => {
-                    out::progress("");
-                    // Without a screen there are lines.
-                    if let Ok(screen) = TrialScreen::enter(screens::options(false), record) {
+                    out::print_progress("");
+                    // If the screen cannot start, the status line stays.
+                    if let Ok(screen) = TrialScreen::enter(screens::screen_options(false), record) {
                         *self = Self::Screen(Box::new(screen));
                     }
                 }
@@ -55,43 +54,49 @@ mod progress {
         pub(super) fn show(&mut self, doing: &str) {
             match self {
                 Self::Silent => {}
-                Self::Lines { .. } => out::progress(doing),
-                Self::Screen(screen) => screen.say(doing),
+                Self::Lines { .. } => out::print_progress(doing),
+                Self::Screen(screen) => screen.set_status(doing),
             }
         }
 
-        /// Minds the screen, with the most seconds that are left; returns whether the user wants
-        /// the trial to end.
-        pub(super) fn turn(&mut self, rest: f64) -> bool {
+        /// Updates the screen, with the seconds left at most; returns whether the user quits.
+        pub(super) fn poll(&mut self, rest: f64) -> bool {
             match self {
                 Self::Silent | Self::Lines { .. } => false,
-                // The trial goes on without its terminal.
-                Self::Screen(screen) => screen.turn(rest, out::takes_more()).unwrap_or_else(|_| {
-                    *self = Self::Silent;
-                    false
-                }),
+                // The trial continues without its terminal.
+                Self::Screen(screen) => screen
+                    .poll(rest, out::stdout_is_writable())
+                    .unwrap_or_else(|_| {
+                        *self = Self::Silent;
+                        false
+                    }),
             }
         }
 
-        /// A cell in words; a line also says how long it may last, and how it is ended.
-        pub(super) fn cell(&self, block: usize, nth: usize, cells: usize, rest: f64) -> String {
+        /// A cell in words; the status line also shows the time left and how to stop.
+        pub(super) fn cell_line(
+            &self,
+            block: usize,
+            nth: usize,
+            cells: usize,
+            rest: f64,
+        ) -> String {
             let says = format!("block {block}, cell {nth} of {cells}");
             match self {
                 Self::Silent | Self::Screen(_) => says,
                 Self::Lines { .. } => {
                     format!(
-                        "{says}; at most {:.0} min left; Ctrl-C stops and reports the result so far",
+                        "{says}; up to {:.0} min left; Ctrl-C stops and reports the result so far",
                         rest / 60.0
                     )
                 }
             }
         }
 
-        /// What is known after a block.
-        pub(super) fn learn(&mut self, record: &TrialRecord) {
+        pub(super) fn update_record(&mut self, record: &TrialRecord) {
             match self {
                 Self::Silent | Self::Lines { .. } => {}
-                Self::Screen(screen) => screen.learn(record),
+                Self::Screen(screen) => screen.update(record),
             }
         }
     }
@@ -100,104 +105,105 @@ mod progress {
         fn drop(&mut self) {
             match self {
                 Self::Silent | Self::Screen(_) => {}
-                Self::Lines { .. } => out::progress(""),
+                Self::Lines { .. } => out::print_progress(""),
             }
         }
     }
 }
-mod after {
-    //! After a trial: the disk that it wrote to is cleared, by the process that wrote, or by
-    //! another where that was killed.
+mod cleanup {
+    //! Clears the disk after a trial: in the process that wrote, or in a new one if that was
+    //! killed.
 
     use std::time::Duration;
 
     use anyhow::anyhow;
 
-    use super::before::disk::line_that_clears;
-    use crate::cells::{Arena, EraseOrder, News, SpareDisk};
+    use super::preflight::disk::clear_command;
     use crate::cli::{CliError, out};
+    use crate::runner::{EraseTarget, SpareDisk, TrialEvent, TrialHandle};
     use crate::text;
 
-    /// How long the process that clears may be silent.
-    const PATIENCE: Duration = Duration::from_secs(120);
+    /// Time limit for a message of the clearing process.
+    const CLEAR_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Ends a trial, and makes sure that its disk is cleared; the error is a sentence.
+    /// Ends a trial and makes sure that its disk is cleared; the error is a sentence.
     pub(super) fn close(
-        arena: Arena,
-        disk: Option<&EraseOrder>,
+        arena: TrialHandle,
+        disk: Option<&EraseTarget>,
         show: &mut dyn FnMut(&str),
     ) -> Result<(), String> {
-        let cleared = arena.close(&mut |news| tell(&news, show));
+        let cleared = arena.close(&mut |news| show_progress(&news, show));
         let Some(disk) = disk.filter(|_| !cleared) else {
             return Ok(());
         };
-        let left = SpareDisk::look(&disk.node).map(|found| found.left.is_some());
+        let left = SpareDisk::inspect(&disk.node).map(|found| found.leftover_mark.is_some());
         match left {
-            // It was not taken.
+            // The trial had not taken the disk yet.
             Ok(false) => return Ok(()),
             Ok(true) => {}
             Err(why) => {
                 return Err(format!(
-                    "what was written to {} could not be cleared: {why}",
+                    "trial data on {} could not be cleared: {why}",
                     disk.node
                 ));
             }
         }
-        clear(disk, show).map_err(|why| {
+        clear_disk(disk, show).map_err(|why| {
             format!(
-                "{} still holds what was written there: {why}; this clears it: {}",
+                "{} still holds trial data: {why}; to clear it: {}",
                 disk.node,
-                line_that_clears(disk)
+                clear_command(disk)
             )
         })
     }
 
-    /// Clears what an earlier trial left.
-    pub(super) fn clear_left(disk: &EraseOrder) -> Result<(), CliError> {
+    pub(super) fn clear_leftovers(disk: &EraseTarget) -> Result<(), CliError> {
         let shows = out::stderr_is_terminal();
-        let done = clear(disk, &mut |line| {
+        let done = clear_disk(disk, &mut |line| {
             if shows {
-                out::progress(line);
+                out::print_progress(line);
             }
         });
         if shows {
-            out::progress("");
+            out::print_progress("");
         }
         done.map_err(|why| anyhow!("{why}"))?;
-        out::notice(&format!(
-            "{} is cleared: what the trial wrote there is zeros again",
+        out::print_notice(&format!(
+            "{} is cleared: trial data was overwritten with zeros",
             disk.node
         ));
         Ok(())
     }
 
-    /// Has another process clear it; the error is a sentence.
-    fn clear(disk: &EraseOrder, show: &mut dyn FnMut(&str)) -> Result<(), String> {
-        let mut arena =
-            Arena::clear(disk).map_err(|e| format!("cannot start the process that clears: {e}"))?;
+    /// Clears the disk in another process; the error is a sentence.
+    fn clear_disk(disk: &EraseTarget, show: &mut dyn FnMut(&str)) -> Result<(), String> {
+        let mut arena = TrialHandle::clear(disk)
+            .map_err(|e| format!("cannot start the clearing process: {e}"))?;
         loop {
-            match arena.recv(PATIENCE)? {
-                Some(News::Cleared) => return Ok(()),
-                Some(News::Failed(why)) => return Err(text::safe(why.as_bytes())),
-                Some(news) => tell(&news, show),
+            match arena.recv(CLEAR_TIMEOUT)? {
+                Some(TrialEvent::Cleared) => return Ok(()),
+                Some(TrialEvent::Failed(why)) => return Err(text::display_safe(why.as_bytes())),
+                Some(news) => show_progress(&news, show),
                 None => return Err("it does not answer".to_owned()),
             }
         }
     }
 
-    fn tell(news: &News, show: &mut dyn FnMut(&str)) {
+    fn show_progress(news: &TrialEvent, show: &mut dyn FnMut(&str)) {
         match news {
-            News::Clearing(bytes) => show(&format!("clearing the disk: {}", text::bytes(*bytes))),
-            News::Prepared(_)
-            | News::Ready(_)
-            | News::Cell { .. }
-            | News::Block(_)
-            | News::Failed(_)
-            | News::Cleared => {}
+            TrialEvent::Clearing(bytes) => {
+                show(&format!("clearing the disk: {}", text::bytes(*bytes)));
+            }
+            TrialEvent::Prepared(_)
+            | TrialEvent::Ready(_)
+            | TrialEvent::Cell { .. }
+            | TrialEvent::Block(_)
+            | TrialEvent::Failed(_)
+            | TrialEvent::Cleared => {}
         }
     }
 }
-mod during;
+mod trial_loop;
 
 use std::path::Path;
 
@@ -205,61 +211,63 @@ use anyhow::anyhow;
 
 use super::CliError;
 use super::args::{Trial, TrialFormat};
-use super::out::{self, Delivery, ExitResult};
-use crate::output::{Access, Wish};
+use super::out::{self, ExitResult, OutputTarget};
+use crate::output::{Access, OutputOptions};
 use crate::report::html;
 use crate::text;
-use crate::trial::{TrialRecord, tell};
+use crate::trial::{TrialRecord, trial_view};
 
 pub(super) fn run(args: &Trial) -> ExitResult {
     if args.clear {
-        after::clear_left(&before::disk::to_clear(args)?)?;
+        cleanup::clear_leftovers(&preflight::disk::order_to_clear(args)?)?;
         return Ok(0);
     }
     if args.record.is_some() && args.record == args.output.output {
-        let says = "--record and --output name the same file: choose another one for one of them";
+        let says = "--record and --output name the same file; use two";
         return Err(CliError::Usage(says.to_owned()));
     }
-    let delivery = Delivery::find(&args.output, false)?;
+    let delivery = OutputTarget::open(&args.output, false)?;
     let kept = args
         .record
         .as_deref()
-        .map(|path| out::destination(path, wish(args)))
+        .map(|path| out::open_destination(path, output_options(args)))
         .transpose()?;
-    let plan = before::plan(args)?;
-    before::ask(&plan, args)?;
-    let (record, ended) = during::run(plan, args.format)?;
-    // The record first: what took so long is not lost with a terminal.
+    let plan = preflight::plan(args)?;
+    preflight::ask_consent(&plan, args)?;
+    let (record, ended) = trial_loop::run(plan, args.format)?;
+    // The record first, so that a broken terminal cannot lose the result.
     let kept = match (kept, args.record.as_deref()) {
         (Some(found), Some(path)) => {
             let done = found.commit(json(&record).as_bytes());
-            done.map(|_| out::notice(&format!("kept: {}", shown(path))))
+            done.map(|_| out::print_notice(&format!("saved: {}", display_path(path))))
         }
         (None, _) | (_, None) => Ok(()),
     };
     delivery.deliver(&document(&record, args.format))?;
     kept.map_err(anyhow::Error::from)?;
     match ended {
-        during::Ended::Whole => Ok(0),
-        during::Ended::Signal(number) => Err(CliError::Signal(
+        trial_loop::TrialOutcome::Complete => Ok(0),
+        trial_loop::TrialOutcome::Signal(number) => Err(CliError::Signal(
             number,
-            Some("the report covers what was measured until then".into()),
+            Some("the report covers the completed measurements".into()),
         )),
-        during::Ended::Failed(why) => Err(anyhow!("the trial ended early: {why}").into()),
+        trial_loop::TrialOutcome::Failed(why) => {
+            Err(anyhow!("the trial ended early: {why}").into())
+        }
     }
 }
 
-fn wish(args: &Trial) -> Wish {
-    Wish {
-        access: args.output.output_mode.unwrap_or(Access::Usual),
-        ..Wish::default()
+fn output_options(args: &Trial) -> OutputOptions {
+    OutputOptions {
+        access: args.output.output_mode.unwrap_or(Access::Standard),
+        ..OutputOptions::default()
     }
 }
 
 fn document(record: &TrialRecord, format: TrialFormat) -> String {
     match format {
-        TrialFormat::Text => tell(record).text(),
-        TrialFormat::Markdown => tell(record).markdown(),
+        TrialFormat::Text => trial_view(record).text(),
+        TrialFormat::Markdown => trial_view(record).markdown(),
         TrialFormat::Html => html::trial::render(record),
         TrialFormat::Json => json(record),
     }
@@ -273,6 +281,6 @@ fn refuse<T>(sentence: String) -> Result<T, CliError> {
     Err(CliError::Usage(sentence))
 }
 
-fn shown(path: &Path) -> String {
-    text::safe(path.as_os_str().as_encoded_bytes())
+fn display_path(path: &Path) -> String {
+    text::display_safe(path.as_os_str().as_encoded_bytes())
 }

@@ -1,14 +1,13 @@
-//! Assumptions: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the
-//! machine as it would then be.
+//! Assumptions: facts that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the host as it would
+//! then be.
 //!
-//! An assumption edits the recorded answers that say the fact (`recipes`), and all collectors run
-//! once more over them. Every reading that differs, or was read from what was edited, is marked. A
-//! fact that is not known is stated instead: it is held fast whatever the answers say. Nothing that
-//! is marked can open an interlock or unlock data-loss advice. The advice under an assumption is
-//! therefore found on a second machine, on which the same facts count as observed.
+//! An assumption edits the recorded answers that contain the fact (`recipes`), and all collectors
+//! run again over them. A fact that is unknown is set directly instead. Every reading that differs,
+//! or comes from an edited answer, is marked; marked facts can neither open an interlock nor unlock
+//! advice that can lose data. Advice that the assumption would unlock is found by a second
+//! evaluation in which the same facts count as observed.
 
 mod assumption {
-    //! An assumed fact, as a value.
 
     use crate::facts::{KeyInfo, Subject, Value};
 
@@ -19,35 +18,38 @@ mod assumption {
         pub value: Value,
     }
 }
-mod edited {
-    //! Edits by the source of a fact, of lines and of JSON, and whether a source was edited.
+mod answer_edits {
+    //! Edits of answers by the source of a fact, by line and by JSON path.
 
     use serde_json::Value as Json;
 
     use crate::facts::Source;
-    use crate::host::{Edit, EditedAnswers, Miss, MissKind};
-    use crate::session::raw::is_of;
+    use crate::host::{Edit, EditedAnswers, HostError, HostErrorKind};
+    use crate::session::raw_answer::matches_source;
     use crate::text::json;
 
-    /// Changes the answer that a source names.
-    pub fn at(source: &Source, change: impl Fn(&str) -> String + Send + Sync + 'static) -> Edit {
+    /// Edits the answer that a source names.
+    pub fn edit_answer(
+        source: &Source,
+        change: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Edit {
         let source = source.clone();
         Edit::new(
-            move |question| is_of(question, &source),
+            move |question| matches_source(question, &source),
             move |text| Ok(change(text)),
         )
     }
 
-    /// Takes an answer away.
-    pub fn gone(path: &'static str, why: &'static str) -> Edit {
+    /// Removes an answer.
+    pub fn remove_answer(path: &'static str, why: &'static str) -> Edit {
         let source = Source::file(path);
         Edit::new(
-            move |question| is_of(question, &source),
-            move |_| Err(Miss::new(MissKind::NotCollected, why)),
+            move |question| matches_source(question, &source),
+            move |_| Err(HostError::new(HostErrorKind::NotCollected, why)),
         )
     }
 
-    /// Whether a value was read from what was edited of these answers.
+    /// Whether a value comes from an edited part of these answers.
     pub fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
         let line = if let Source::File { line, .. } = source {
             *line
@@ -55,22 +57,21 @@ mod edited {
             None
         };
         edited.iter().any(|(question, lines)| {
-            is_of(question, source)
+            matches_source(question, source)
                 && line.is_none_or(|line| lines.is_empty() || lines.contains(&line))
         })
     }
 
-    /// The text with some lines replaced.
-    pub fn replaced(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> String {
+    /// Replaces lines; `new` gets number and line, and returns `None` to keep it.
+    pub fn replace_lines(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> String {
         let lines = (1..).zip(text.split('\n'));
         let lines =
             lines.map(|(number, line)| new(number, line).unwrap_or_else(|| line.to_owned()));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Changes what stands at some paths of the JSON document in a text; the elements of a list
-    /// have its path.
-    pub fn at_paths(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
+    /// Replaces values of the JSON document in a text, by path; elements of a list have its path.
+    pub fn edit_json(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
         fn walk(value: &mut Json, path: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) {
             match value {
                 Json::Object(fields) => {
@@ -86,7 +87,7 @@ mod edited {
                 }
             }
         }
-        let Some((mut document, _)) = json::first(text.as_bytes()) else {
+        let Some((mut document, _)) = json::first_object(text.as_bytes()) else {
             return text.to_owned();
         };
         walk(&mut document, "", new);
@@ -94,39 +95,47 @@ mod edited {
     }
 }
 mod hypothesis {
-    //! The machine as it would be, read over edited answers, beside the machine as it is: what
-    //! differs is marked.
+    //! The host under assumptions, read from edited answers. Readings that differ from the real
+    //! ones are marked.
 
+    use super::answer_edits::is_edited;
     use super::assumption::Assumption;
-    use super::edited::is_edited;
     use crate::facts::{FactRow, FactSet, Reading, Source, Subject, Value, catalog};
     use crate::host::EditedAnswers;
 
-    /// Assumptions, and what is read of the machine when they are true.
+    /// Assumptions, and the facts read under them.
     #[derive(Clone, Debug)]
     pub struct Hypothesis {
-        pub(super) all: Vec<Assumption>,
-        /// What was read, as if all of it had been seen.
-        pub(super) read: FactSet,
+        pub(super) assumptions: Vec<Assumption>,
+        /// The facts read, as if observed.
+        pub(super) facts: FactSet,
         edited: EditedAnswers,
     }
 
     impl Hypothesis {
         pub(super) fn new(all: Vec<Assumption>, read: FactSet, edited: EditedAnswers) -> Self {
-            Self { all, read, edited }
+            Self {
+                assumptions: all,
+                facts: read,
+                edited,
+            }
         }
 
-        /// Marks every reading that was edited, or differs from the real set: nothing but the
-        /// assumptions can have changed it.
+        /// Marks every reading that was edited or differs from the real one: only the assumptions
+        /// can have changed it.
         pub fn mark(&self, facts: &mut FactSet, real: &FactSet) {
             let follows = |row: &FactRow<'_>| {
                 row.reading.source().is_some_and(|source| {
                     source.is_evidence()
-                        && (row.reading != real.named(row.subject, row.fact)
+                        && (row.reading != real.reading_by_name(row.subject, row.fact)
                             || is_edited(&self.edited, source))
                 })
             };
-            let names: Vec<String> = self.all.iter().map(|one| one.key.name.to_owned()).collect();
+            let names: Vec<String> = self
+                .assumptions
+                .iter()
+                .map(|one| one.key.name.to_owned())
+                .collect();
             let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
             for row in facts.rows().filter(follows) {
                 if let Reading::Known { value, .. } = row.reading {
@@ -143,10 +152,10 @@ mod hypothesis {
             }
             for (subject, fact, reading) in marked {
                 if let Some(key) = catalog::find(fact) {
-                    facts.put_value(&subject, key, reading);
+                    facts.insert_value(&subject, key, reading);
                 }
             }
-            for one in &self.all {
+            for one in &self.assumptions {
                 facts.assume(
                     &one.subject,
                     one.key,
@@ -164,23 +173,23 @@ pub use hypothesis::Hypothesis;
 
 use super::Session;
 use crate::collect::{self, Request};
+use crate::compat;
 use crate::facts::catalog::{kernel, mount};
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
 use crate::host::{EditedHost, Host};
 use crate::report;
 use crate::text;
-use crate::text::suggest::{did_you_mean, or_list};
-use crate::validity;
+use crate::text::suggest::{did_you_mean, suggestion_or_list};
 use crate::version::{Version, is_release};
 
-/// The number of subjects that are listed to a user who named none.
-const MOST_NAMED: usize = 12;
+/// Subjects listed if the user names none and several fit.
+const MAX_LISTED: usize = 12;
 
-/// Parses assumptions about the machine with these facts; the error lists all mistakes at once.
+/// Parses assumptions about a host with these facts; the error lists all mistakes at once.
 pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
     let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
     for text in texts {
-        match one(text, read) {
+        match parse_one(text, read) {
             Ok(new)
                 if found
                     .iter()
@@ -203,74 +212,74 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
     }
 }
 
-/// Parses one assumption with its parts given: the subject, the fact, and the value as typed.
-/// Whether there is a recipe for it is left to [`Session::suppose`].
-pub fn of(
+/// Parses one assumption from its parts: subject, fact, and the value as typed.
+/// [`Session::suppose`] checks whether it is possible.
+pub fn from_parts(
     subject: &Subject,
     fact: &str,
     value: &str,
     read: &FactSet,
 ) -> Result<Assumption, String> {
     let key = fact_named(fact)?;
-    if !candidates(key, read).contains(subject) {
+    if !possible_subjects(key, read).contains(subject) {
         return Err(format!("{subject} has no {fact}"));
     }
     Ok(Assumption {
         subject: subject.clone(),
         key,
-        value: read_value(key, value)?,
+        value: parse_value(key, value)?,
     })
 }
 
-fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
-    let shown = text::safe(given.as_bytes());
+fn parse_one(given: &str, read: &FactSet) -> Result<Assumption, String> {
+    let shown = text::display_safe(given.as_bytes());
     let name = given.split(['@', '=']).next().unwrap_or_default();
     let rest = given.strip_prefix(name).unwrap_or_default();
     let key = fact_named(name)?;
     let (subject, value) = match rest.strip_prefix('@') {
-        Some(rest) => named(rest, key, read)?,
-        None => (the_only(key, read)?, rest.strip_prefix('=')),
+        Some(rest) => split_subject(rest, key, read)?,
+        None => (only_subject(key, read)?, rest.strip_prefix('=')),
     };
     let value = value.ok_or_else(|| format!("`{shown}` has no value: KEY[@SUBJECT]=VALUE"))?;
     Ok(Assumption {
         subject,
         key,
-        value: read_value(key, value)?,
+        value: parse_value(key, value)?,
     })
 }
 
-/// The fact of this name, if it can be assumed.
+/// The fact with this name, if it can be assumed.
 fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
     let Some(key) = catalog::find(name) else {
         let help = did_you_mean(name, catalog::all().map(|info| info.name));
-        let help = help.unwrap_or_else(|| "`walwise facts --list` names all".to_owned());
+        let help = help.unwrap_or_else(|| "`walwise facts --list` lists all".to_owned());
         return Err(format!(
-            "there is no fact `{}`; {help}",
-            text::safe(name.as_bytes())
+            "no fact `{}`; {help}",
+            text::display_safe(name.as_bytes())
         ));
     };
     if !report::can_be_assumed(key.name) {
         return Err(format!(
-            "{} is concluded by walwise; assume what it follows from (`walwise facts {}` says what that is)",
+            "{} is derived; assume a fact that it follows from (listed by `walwise facts {}`)",
             key.name, key.name
         ));
     }
     Ok(key)
 }
 
-/// The named subject, and the value after it. A name may contain a `=`.
-fn named<'t>(
+/// The named subject, and the value after it. A subject may contain `=`.
+fn split_subject<'t>(
     rest: &'t str,
     key: &KeyInfo,
     read: &FactSet,
 ) -> Result<(Subject, Option<&'t str>), String> {
-    let candidates = candidates(key, read);
+    let candidates = possible_subjects(key, read);
     let known = |name: &str| {
         let name = name
-            .strip_prefix(key.scope.word())
+            .strip_prefix(key.scope.as_str())
             .and_then(|name| name.strip_prefix(' '))
             .unwrap_or(name);
-        let name = text::safe(name.as_bytes());
+        let name = text::display_safe(name.as_bytes());
         candidates
             .iter()
             .find(|subject| subject.name() == name || subject.to_string() == name)
@@ -285,35 +294,35 @@ fn named<'t>(
     if let Some(subject) = known(name) {
         return Ok((subject, None));
     }
-    let shown = text::safe(name.as_bytes());
-    let near = did_you_mean(&shown, candidates.iter().map(short));
-    let there_is = near.unwrap_or_else(|| list(&candidates, ""));
+    let shown = text::display_safe(name.as_bytes());
+    let near = did_you_mean(&shown, candidates.iter().map(short_name));
+    let there_is = near.unwrap_or_else(|| list_subjects(&candidates, ""));
     Err(format!(
         "there is no {} `{shown}` with a {}; {there_is}",
         key.scope, key.name
     ))
 }
 
-/// The host, or the one subject that has such a fact.
-fn the_only(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
-    match candidates(key, read).as_slice() {
+/// The host, or the only subject with such a fact.
+fn only_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
+    match possible_subjects(key, read).as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(format!(
-            "{} is of a {}, and none was found",
+            "{} belongs to a {}; none was found",
             key.name, key.scope
         )),
         several => {
-            let all = list(several, &format!("{}@", key.name));
+            let all = list_subjects(several, &format!("{}@", key.name));
             Err(format!(
-                "{} is of a {}, and there are several; {all}",
+                "{} belongs to a {}; there are several; {all}",
                 key.name, key.scope
             ))
         }
     }
 }
 
-/// The possible subjects of a fact here.
-fn candidates(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
+/// The subjects here that can have a fact.
+fn possible_subjects(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
     if key.scope == Scope::Host {
         return vec![Subject::host()];
     }
@@ -323,19 +332,19 @@ fn candidates(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
         .collect()
 }
 
-fn list(subjects: &[Subject], before: &str) -> String {
+fn list_subjects(subjects: &[Subject], before: &str) -> String {
     if subjects.is_empty() {
         return "there is none".to_owned();
     }
     let names: Vec<String> = subjects
         .iter()
-        .map(|one| format!("{before}{}", short(one)))
+        .map(|one| format!("{before}{}", short_name(one)))
         .collect();
-    format!("one of: {}", text::first_of(&names, MOST_NAMED))
+    format!("one of: {}", text::names_and_count(&names, MAX_LISTED))
 }
 
-/// The name of a subject as it stands after `@`.
-fn short(subject: &Subject) -> &str {
+/// The subject as written after `@`.
+fn short_name(subject: &Subject) -> &str {
     if subject.scope() == Scope::Host {
         "host"
     } else {
@@ -343,12 +352,16 @@ fn short(subject: &Subject) -> &str {
     }
 }
 
-/// A value that the fact could have.
-fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
+/// Parses a value of the fact's type.
+fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
     let given = given.trim();
     let wrong = || {
-        let shown = text::safe(given.as_bytes());
-        format!("{} is {}, and `{shown}` is not", key.name, key.kind.words())
+        let shown = text::display_safe(given.as_bytes());
+        format!(
+            "{} is {}, and `{shown}` is not",
+            key.name,
+            key.kind.description()
+        )
     };
     let value = match key.kind {
         ValueKind::Bool => match given {
@@ -357,25 +370,27 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             _ => None,
         },
         ValueKind::Count => given.parse().ok().map(Value::Whole),
-        ValueKind::Bytes => size(given).map(Value::Whole),
+        ValueKind::Bytes => parse_bytes(given).map(Value::Whole),
         ValueKind::Micros | ValueKind::Number => given
             .parse::<f64>()
             .ok()
             .filter(|n| n.is_finite())
             .map(Value::Number),
         ValueKind::Text if key.name == kernel::RELEASE.name() && !is_release(given) => None,
-        ValueKind::Text => (!given.is_empty()).then(|| Value::Text(text::safe(given.as_bytes()))),
+        ValueKind::Text => {
+            (!given.is_empty()).then(|| Value::Text(text::display_safe(given.as_bytes())))
+        }
         ValueKind::Choice(words) => {
             if !words.contains(&given) {
-                let shown = text::safe(given.as_bytes());
-                let help = or_list(&shown, words.iter().copied()).unwrap_or_default();
+                let shown = text::display_safe(given.as_bytes());
+                let help = suggestion_or_list(&shown, words.iter().copied()).unwrap_or_default();
                 return Err(format!("{} is never `{shown}`; {help}", key.name));
             }
             Some(Value::Text(given.to_owned()))
         }
         ValueKind::Version if key.name == kernel::VERSION.name() && !is_release(given) => None,
         ValueKind::Version => {
-            let shown = text::safe(given.as_bytes());
+            let shown = text::display_safe(given.as_bytes());
             Version::parse(&shown).map(Value::Version)
         }
         ValueKind::List | ValueKind::Choices(_) => {
@@ -383,10 +398,12 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
                 .split(',')
                 .map(str::trim)
                 .filter(|word| !word.is_empty() && given != "none");
-            let words: Vec<String> = words.map(|word| text::safe(word.as_bytes())).collect();
+            let words: Vec<String> = words
+                .map(|word| text::display_safe(word.as_bytes()))
+                .collect();
             if let Some(other) = words.iter().find(|word| !catalog::allows(key, word)) {
                 let all = key.kind.choices().unwrap_or_default();
-                let help = or_list(other, all.iter().copied()).unwrap_or_default();
+                let help = suggestion_or_list(other, all.iter().copied()).unwrap_or_default();
                 return Err(format!("{} never holds `{other}`; {help}", key.name));
             }
             Some(Value::List(words))
@@ -396,7 +413,7 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
 }
 
 /// Bytes, with or without a binary unit: `16 MiB`, `16M`, `16777216`.
-fn size(given: &str) -> Option<u64> {
+fn parse_bytes(given: &str) -> Option<u64> {
     let digits = given.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = given.split_at_checked(digits)?;
     let number: u64 = number.parse().ok()?;
@@ -411,22 +428,21 @@ fn size(given: &str) -> Option<u64> {
     number.checked_mul(1024_u64.checked_pow(power)?)
 }
 
-/// Those that are refused: the fact is known, and there is no recipe for its answer.
+/// Refusals: the fact is known, and no recipe can change it.
 fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
     let lacks_recipe =
-        |one: &&Assumption| is_other(one, read) && recipes::edits(one, all, read).is_none();
+        |one: &&Assumption| differs(one, read) && recipes::edits(one, all, read).is_none();
     let refused = all
         .iter()
         .filter(lacks_recipe)
         .map(|one| refusal(one, read));
     refused
-        .chain(all.iter().filter_map(|one| misspelt(one, read)))
+        .chain(all.iter().filter_map(|one| unknown_option(one, read)))
         .collect()
 }
 
-/// An option that is not in force and that no row of the table names would count as one without
-/// faults.
-fn misspelt(one: &Assumption, read: &FactSet) -> Option<String> {
+/// Refuses an unknown mount option: without a table row it would count as harmless.
+fn unknown_option(one: &Assumption, read: &FactSet) -> Option<String> {
     let Assumption {
         subject,
         key,
@@ -444,21 +460,21 @@ fn misspelt(one: &Assumption, read: &FactSet) -> Option<String> {
         .filter(|_| of_mount.contains(&key.name))?;
     let unknown = words
         .iter()
-        .find(|word| !now.contains(word) && !validity::lists(&fstype, word))?;
+        .find(|word| !now.contains(word) && !compat::is_listed(&fstype, word))?;
     Some(format!(
         "{} of {subject} never holds `{unknown}`: {fstype} has no such option",
         key.name
     ))
 }
 
-/// Whether the fact is known and has another value.
-fn is_other(one: &Assumption, read: &FactSet) -> bool {
+/// Whether the fact is known with another value.
+fn differs(one: &Assumption, read: &FactSet) -> bool {
     read.reading(&one.subject, one.key.id)
         .value()
         .is_some_and(|now| *now != one.value)
 }
 
-/// Why an assumption is refused, with facts that are read from the same answer and have a recipe.
+/// The refusal of an assumption, with facts from the same answer that can be assumed instead.
 fn refusal(one: &Assumption, read: &FactSet) -> String {
     let Assumption {
         subject,
@@ -491,34 +507,34 @@ fn refusal(one: &Assumption, read: &FactSet) -> String {
         .collect();
     let instead = match others.as_slice() {
         [] => format!(
-            "assume what it follows from (`walwise facts {}` says what that is)",
+            "assume a fact that it follows from (listed by `walwise facts {}`)",
             key.name
         ),
         some => format!("assume {}", some.join(" or ")),
     };
-    let shown = key.show(value);
+    let shown = key.format_value(value);
     format!(
-        "no answer of this machine can be edited to say {} = {shown} of {subject}; {instead}",
+        "walwise cannot assume {} = {shown} of {subject}; {instead}",
         key.name
     )
 }
 
 impl Session {
-    /// Reads the machine again as if the assumptions were true. `host` gives its earlier answers.
+    /// Reads the host again under the assumptions, from the earlier answers of `host`.
     pub fn suppose(
         &self,
         all: &[Assumption],
         host: &dyn Host,
         request: &Request,
     ) -> Result<Hypothesis, Vec<String>> {
-        let refused = objections(all, &self.read);
+        let refused = objections(all, &self.facts);
         if !refused.is_empty() {
             return Err(refused);
         }
         let (mut stated, mut edits) = (FactSet::default(), Vec::new());
         for one in all {
-            // No answer says whose kernel another one is.
-            if !self.read.reading(&one.subject, one.key.id).is_known()
+            // No recorded answer names the vendor of another kernel, so it is set directly.
+            if !self.facts.reading(&one.subject, one.key.id).is_known()
                 || one.key.name == kernel::VENDOR.name()
             {
                 let seen = if one.key.name.starts_with("probe.") {
@@ -534,58 +550,60 @@ impl Session {
                     Reading::known(one.value.clone(), seen),
                 );
             }
-            if is_other(one, &self.read) {
-                edits.extend(recipes::edits(one, all, &self.read).into_iter().flatten());
+            if differs(one, &self.facts) {
+                edits.extend(recipes::edits(one, all, &self.facts).into_iter().flatten());
             }
         }
         let host = EditedHost::new(host, edits);
-        let read = collect::run_upon(stated, &host, request, &mut |_, _| {});
+        let read = collect::run_with_assumed(stated, &host, request, &mut |_, _| {});
         let is_not_read = |one: &&Assumption| {
-            is_other(one, &read) || {
+            differs(one, &read) || {
                 let reading = |facts: &FactSet| facts.reading(&one.subject, one.key.id).is_known();
-                reading(&self.read) && !reading(&read)
+                reading(&self.facts) && !reading(&read)
             }
         };
         let refused: Vec<String> = all
             .iter()
             .filter(is_not_read)
-            .map(|one| refusal(one, &self.read))
+            .map(|one| refusal(one, &self.facts))
             .collect();
         if refused.is_empty() {
-            Ok(Hypothesis::new(all.to_vec(), read, host.edited()))
+            Ok(Hypothesis::new(
+                all.to_vec(),
+                read,
+                host.into_edited_answers(),
+            ))
         } else {
             Err(refused)
         }
     }
 
-    /// This machine if the assumptions were true.
     #[must_use]
-    pub fn assuming(&self, hypothesis: &Hypothesis) -> Self {
+    pub fn with_hypothesis(&self, hypothesis: &Hypothesis) -> Self {
         let mut supposed = Self {
-            read: hypothesis.read.clone(),
+            facts: hypothesis.facts.clone(),
             ..self.clone()
         };
-        hypothesis.mark(&mut supposed.read, &self.read);
-        supposed.hypothesis = Some((hypothesis.clone(), self.judged().0));
+        hypothesis.mark(&mut supposed.facts, &self.facts);
+        supposed.hypothesis = Some((hypothesis.clone(), self.conclusions().0));
         supposed
     }
 
-    /// The changes that the assumptions would cause in this report of the real machine.
+    /// What the assumptions would change in this report of the real host.
     pub fn what_if(
         &self,
         real: &report::Report,
         hypothesis: &Hypothesis,
     ) -> (report::Report, report::WhatIf) {
-        let supposed = self.assuming(hypothesis).report();
-        // As if all had been observed and measured on this very machine, only to name the advice
-        // that would be offered.
+        let supposed = self.with_hypothesis(hypothesis).report();
+        // As if observed and measured on this host, only to name the advice that would be offered.
         let pretended = Self {
-            read: hypothesis.read.clone(),
+            facts: hypothesis.facts.clone(),
             live: true,
             ..self.clone()
         }
         .report();
-        let assumed = hypothesis.all.iter().map(
+        let assumed = hypothesis.assumptions.iter().map(
             |Assumption {
                  subject,
                  key,
@@ -594,7 +612,7 @@ impl Session {
                 subject: subject.clone(),
                 fact: key.name.to_owned(),
                 value: value.clone(),
-                really: self.read.reading(subject, key.id).clone(),
+                really: self.facts.reading(subject, key.id).clone(),
             },
         );
         let what_if = report::WhatIf::new(assumed.collect(), real, &supposed, &pretended);

@@ -1,22 +1,20 @@
-//! No output depends on the sentence of a note: with every sentence replaced by `x`, all output
-//! stays the same, except where notes are shown.
-//!
-//! A form is known by what it looks like: one more is tested without a line here.
+//! No output may depend on the wording of a note: with every sentence replaced by `x`, everything
+//! except the notes themselves stays the same. Every format is covered without naming it here.
 
 use super::Session;
 use crate::facts::Note;
 use crate::facts::note::muted;
-use crate::report::difference::Kept;
+use crate::report::difference::ReportSnapshot;
 use crate::report::exit::{self, FailCondition};
-use crate::report::{Format, Report, conf, inside, sample};
+use crate::report::{Format, Report, conf, embedded_json, sample};
 use crate::rules::{Level, RuleSet};
 
-/// Reports with a note of every kind: with steps, without any, of a free disk, and as made by the
-/// whole pipeline from facts on.
+/// Reports with every kind of note: with steps, without steps, of a free disk, and one that the
+/// whole pipeline made from facts.
 fn reports() -> Vec<Report> {
     let mut judged = Session::new(sample::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::every() {
-        judged.read.warn(note);
+        judged.facts.add_note(note);
     }
     let mut settled = sample::at_risk();
     settled.plans.clear();
@@ -28,18 +26,18 @@ fn reports() -> Vec<Report> {
     reports
 }
 
-/// A document taken apart.
+/// A document, split into its notes and the rest.
 struct DocumentText {
     rest: String,
-    /// Its notes, as words where the document breaks lines.
-    told: Vec<String>,
-    /// The sentences of the notes in that form.
+    /// Its notes as words, or as whole sentences where the document keeps them whole.
+    shown_notes: Vec<String>,
+    /// The notes as expected, in the same form.
     expected: Vec<String>,
     count: usize,
 }
 
-/// The words of a text without Markdown's escapes and markup.
-fn words(text: &str) -> Vec<String> {
+/// The words of a text without Markdown escapes and markup.
+fn plain_words(text: &str) -> Vec<String> {
     let word = |word: &str| word.replace(['\\', '`'], "");
     text.split_whitespace()
         .filter(|word| *word != "-")
@@ -47,9 +45,9 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Splits a document that shows all notes in an array of JSON, all of them under a heading, or some
-/// as comments.
-fn parts(document: &str, notes: &[Note]) -> DocumentText {
+/// Splits a document that shows all notes in a JSON array, all under a heading, or some as
+/// comments.
+fn split_document(document: &str, notes: &[Note]) -> DocumentText {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
     if let Ok(mut json) = serde_json::from_str::<serde_json::Value>(document)
@@ -58,13 +56,13 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
         let told = serde_json::from_value(told).unwrap();
         return DocumentText {
             rest: json.to_string(),
-            told,
+            shown_notes: told,
             expected: sentences,
             count,
         };
     }
     if document.starts_with("<!DOCTYPE html>") {
-        return parts_of_html(document, &sentences);
+        return split_html(document, &sentences);
     }
     let is_heading = |line: &&str| line.trim_start_matches('#').trim() == "About this run";
     let Some(heading) = document.lines().find(is_heading) else {
@@ -79,7 +77,7 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
         return DocumentText {
             rest: rest.join("\n"),
             expected: told.clone(),
-            told,
+            shown_notes: told,
             count,
         };
     };
@@ -99,29 +97,29 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
     }
     let expected = sentences
         .iter()
-        .flat_map(|sentence| words(sentence))
+        .flat_map(|sentence| plain_words(sentence))
         .collect();
     DocumentText {
         rest,
-        told: words(&told[heading.len()..]),
+        shown_notes: plain_words(&told[heading.len()..]),
         expected,
         count,
     }
 }
 
-/// Before a note at a glance.
+/// Precedes each note in the summary of an HTML page.
 const ROW: &str = "<dt><span class=\"dim\">Note</span></dt><dd>";
 
-/// Splits a page that lists all notes under a heading, and again in the report inside.
-fn parts_of_html(document: &str, sentences: &[String]) -> DocumentText {
+/// Splits an HTML page, which lists all notes under a heading and again in the embedded report.
+fn split_html(document: &str, sentences: &[String]) -> DocumentText {
     let count = sentences.len();
-    let (page, inside) = document.split_once(inside::BEGIN).unwrap();
-    let (inside, end) = inside.split_once(inside::END).unwrap();
+    let (page, inside) = document.split_once(embedded_json::BEGIN_TAG).unwrap();
+    let (inside, end) = inside.split_once(embedded_json::END_TAG).unwrap();
     let mut report: serde_json::Value = serde_json::from_str(inside).unwrap();
     let listed: Vec<String> =
         serde_json::from_value(report.as_object_mut().unwrap().remove("warnings").unwrap())
             .unwrap();
-    // At a glance they stand too, each once.
+    // The summary at the top lists each note once more.
     let glance = page.split(ROW).enumerate();
     let behind = |(at, piece): (usize, &str)| match at {
         0 => piece.to_owned(),
@@ -146,16 +144,16 @@ fn parts_of_html(document: &str, sentences: &[String]) -> DocumentText {
     ] {
         text = text.replace(escaped, sign);
     }
-    let mut told = words(&text);
-    told.extend(listed.iter().flat_map(|sentence| words(sentence)));
+    let mut told = plain_words(&text);
+    told.extend(listed.iter().flat_map(|sentence| plain_words(sentence)));
     let expected = sentences
         .iter()
         .chain(sentences)
-        .flat_map(|sentence| words(sentence))
+        .flat_map(|sentence| plain_words(sentence))
         .collect();
     DocumentText {
         rest: format!("{before}{after}{report}{end}"),
-        told,
+        shown_notes: told,
         expected,
         count,
     }
@@ -163,24 +161,23 @@ fn parts_of_html(document: &str, sentences: &[String]) -> DocumentText {
 
 type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 
-/// The number of notes that a form of a report shows; an error where anything else changes with
-/// their sentences.
-fn told(report: &Report, render: Render<'_>) -> Result<usize, String> {
+/// The number of notes that a format shows; an error if anything else changes with their wording.
+fn notes_shown(report: &Report, render: Render<'_>) -> Result<usize, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
         let DocumentText {
             rest,
-            told,
+            shown_notes: told,
             expected,
             count,
-        } = parts(&document, &report.warnings);
+        } = split_document(&document, &report.warnings);
         if told == expected {
             Ok((rest, count))
         } else {
             Err(format!("{told:#?} instead of {expected:#?}"))
         }
     };
-    let (with, without) = (look()?, muted::during(look)?);
+    let (with, without) = (look()?, muted::with_muted(look)?);
     if with == without {
         return Ok(with.1);
     }
@@ -208,7 +205,7 @@ fn no_form_goes_by_the_sentence_of_a_note() {
     let of = |format: Format| {
         reports()
             .iter()
-            .map(|report| told(report, &|report| format.render(report)).unwrap())
+            .map(|report| notes_shown(report, &|report| format.render(report)).unwrap())
             .sum::<usize>()
     };
     for format in Format::ALL {
@@ -255,9 +252,9 @@ fn what_goes_by_the_sentence_of_a_note_is_found() {
         })
     };
     let tells = |report: &Report| Ok(conf::render(report));
-    assert!(told(report, &tells).is_ok_and(|count| count > 0));
-    assert!(told(report, &acts).is_err(), "a line more");
-    assert!(told(report, &hides).is_err(), "a note less");
+    assert!(notes_shown(report, &tells).is_ok_and(|count| count > 0));
+    assert!(notes_shown(report, &acts).is_err(), "a line more");
+    assert!(notes_shown(report, &hides).is_err(), "a note less");
 }
 
 #[test]
@@ -266,22 +263,22 @@ fn nor_does_an_exit_code_or_a_comparison() {
         let look = || {
             let mut codes = Vec::new();
             for level in [
-                Level::Option,
+                Level::Optional,
                 Level::Advice,
                 Level::Warning,
                 Level::Critical,
             ] {
                 for undecided in [false, true] {
-                    codes.push(exit::code(&report, FailCondition { level, undecided }));
+                    codes.push(exit::exit_code(&report, FailCondition { level, undecided }));
                 }
             }
-            (codes, Kept::from_report(&report))
+            (codes, ReportSnapshot::from_report(&report))
         };
-        assert_eq!(look(), muted::during(look));
+        assert_eq!(look(), muted::with_muted(look));
     }
 }
 
-/// The conclusions from facts, including notes.
+/// The whole pipeline from facts on, notes included.
 #[test]
 fn nor_does_anything_on_the_way_to_a_report() {
     let look = || {
@@ -295,7 +292,7 @@ fn nor_does_anything_on_the_way_to_a_report() {
             told.len(),
         )
     };
-    let (with, without) = (look(), muted::during(look));
+    let (with, without) = (look(), muted::with_muted(look));
     assert_eq!(with, without);
     assert!(with.1 >= Note::every().len() && !with.0.findings.is_empty());
 }

@@ -1,8 +1,8 @@
 //! The next kernel, distribution and tools as assumptions.
 //!
-//! The effect of an option depends on the vendor of a kernel. A bare version therefore counts as
-//! the next kernel of the same vendor, and a distribution brings its own. Red Hat's kernels have
-//! one version per major release, so their version identifies the release.
+//! Options behave by the kernel's vendor, so a bare version counts as the next kernel of the same
+//! vendor, and a distribution brings its own. Red Hat has one kernel version per major release, so
+//! the version identifies the release.
 
 mod distributions;
 
@@ -12,24 +12,27 @@ use crate::facts::{FactSet, Subject};
 use crate::text;
 use crate::version::is_release;
 
-pub use distributions::TEXT as DISTRIBUTIONS;
+pub use distributions::TABLE_TEXT as DISTRIBUTIONS;
 
 /// The upgraded components.
 #[derive(Clone, Debug, Default)]
 pub struct ComponentVersions {
-    /// The kernel's version or release.
+    /// Version or release of the kernel.
     pub kernel: Option<String>,
-    /// The distribution, such as `rhel10`.
+    /// Name of the distribution, such as `rhel10`.
     pub os: Option<String>,
     pub e2fsprogs: Option<String>,
     pub xfsprogs: Option<String>,
-    /// Version of btrfs-progs.
     pub btrfs_progs: Option<String>,
 }
 
 /// The upgrade as `KEY=VALUE`; the error is a sentence.
 pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<String>, String> {
-    let os = next.os.as_deref().map(distributions::named).transpose()?;
+    let os = next
+        .os
+        .as_deref()
+        .map(distributions::parse_choice)
+        .transpose()?;
     let shipped = os.as_ref().and_then(|os| os.release);
     let tools = [
         (
@@ -55,7 +58,7 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
     let mut say = |name: &str, value: &str| all.push(format!("{name}={value}"));
     let (release, vendor) = match (&next.kernel, &os) {
         (Some(kernel), os) => {
-            let release = version("--kernel", kernel)?;
+            let release = check_version("--kernel", kernel)?;
             let vendor = os
                 .as_ref()
                 .map(|os| os.vendor(release))
@@ -74,14 +77,14 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
         let backports = read
             .value(&Subject::host(), &kernel::VERSION)
             .is_some_and(|running| running.backports());
-        // A self-built kernel is what its number says.
+        // A self-built kernel has no vendor: its version number says it all.
         let running = read
             .value(&Subject::host(), &kernel::VENDOR)
             .filter(|vendor| vendor != "other" || backports);
         let is_bare = release
             .bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b'.');
-        // A machine in a cloud stays in one.
+        // A cloud kernel is followed by a cloud kernel.
         let in_cloud = |vendor: &str| {
             running
                 .clone()
@@ -96,7 +99,7 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
         });
         let same = running
             .as_deref()
-            .map(|vendor| successor(vendor, release).to_owned());
+            .map(|vendor| successor_vendor(vendor, release).to_owned());
         if let Some(vendor) = named.or(same.filter(|_| is_bare)) {
             say(kernel::VENDOR.name(), &vendor);
         }
@@ -109,9 +112,11 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
     }
     for (option, name, given, shipped) in tools {
         match (given, shipped) {
-            (Some(given), _) => say(name, version(option, given)?),
-            // A tool that is not installed is not installed by an upgrade.
-            (None, Some(Some(shipped))) if read.named(&Subject::host(), name).is_known() => {
+            (Some(given), _) => say(name, check_version(option, given)?),
+            // An upgrade does not install a tool that is missing today.
+            (None, Some(Some(shipped)))
+                if read.reading_by_name(&Subject::host(), name).is_known() =>
+            {
                 say(name, shipped);
             }
             (None, Some(Some(_) | None) | None) => {}
@@ -120,19 +125,19 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
     Ok(all)
 }
 
-fn version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
+fn check_version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
     if is_release(given) {
         return Ok(given);
     }
-    let shown = text::safe(given.as_bytes());
+    let shown = text::display_safe(given.as_bytes());
     Err(format!(
-        "{option} is a version such as 6.12, or a whole release, and `{shown}` is none"
+        "{option} takes a version such as 6.12, or a full release, not `{shown}`"
     ))
 }
 
-/// The vendor of the kernel that follows one of this vendor.
-fn successor<'v>(vendor: &'v str, release: &str) -> &'v str {
-    distributions::next_of_red_hat(vendor, release).unwrap_or(vendor)
+/// The kernel vendor after an upgrade from this vendor to this release.
+fn successor_vendor<'v>(vendor: &'v str, release: &str) -> &'v str {
+    distributions::red_hat_successor(vendor, release).unwrap_or(vendor)
 }
 
 #[cfg(test)]
@@ -141,9 +146,13 @@ mod tests {
     use crate::facts::Source;
     use crate::version::Version;
 
-    fn told(kernel: Option<&str>, os: Option<&str>, running: &str) -> Result<String, String> {
+    fn assumptions_text(
+        kernel: Option<&str>,
+        os: Option<&str>,
+        running: &str,
+    ) -> Result<String, String> {
         let mut read = FactSet::default();
-        read.know(
+        read.insert_known(
             &Subject::host(),
             &kernel::VENDOR,
             running.to_owned(),
@@ -155,7 +164,7 @@ mod tests {
             &machine::BTRFSPROGS,
         ] {
             let old = Version::parse("1.0").unwrap();
-            read.know(&Subject::host(), tool, old, Source::call("--version"));
+            read.insert_known(&Subject::host(), tool, old, Source::call("--version"));
         }
         let next = ComponentVersions {
             kernel: kernel.map(str::to_owned),
@@ -191,7 +200,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                told(Some(kernel), None, running).as_deref(),
+                assumptions_text(Some(kernel), None, running).as_deref(),
                 Ok(expected),
                 "{kernel} after {running}"
             );
@@ -286,16 +295,20 @@ mod tests {
                 .replace("tool.e2fsprogs", machine::E2FSPROGS.name())
                 .replace("tool.xfsprogs", machine::XFSPROGS.name())
                 .replace("tool.btrfs_progs", machine::BTRFSPROGS.name());
-            assert_eq!(told(kernel, Some(os), "mainline"), Ok(expected), "{os}");
+            assert_eq!(
+                assumptions_text(kernel, Some(os), "mainline"),
+                Ok(expected),
+                "{os}"
+            );
         }
-        // A machine in a cloud stays in it, and a full release says so itself.
+        // A cloud kernel stays one, and a full release names its vendor itself.
         for (kernel, running, vendor) in [
             (None, "debian-cloud", "debian-cloud"),
             (None, "ubuntu-cloud", "debian"),
             (Some("6.12.48+deb13-cloud-amd64"), "debian", "debian-cloud"),
             (Some("6.12.48+deb13-amd64"), "debian-cloud", "debian"),
         ] {
-            let all = told(kernel, Some("debian13"), running).unwrap();
+            let all = assumptions_text(kernel, Some("debian13"), running).unwrap();
             assert!(
                 all.contains(&format!("kernel.vendor={vendor} ")),
                 "{kernel:?} after {running}: {all}"
@@ -318,10 +331,10 @@ mod tests {
                 "ol10-rhck (6.12.0), ol10-uek8 (6.12.0)",
             ),
             (None, "amzn2", "amzn2-4.14, amzn2-5.10"),
-            (Some("new"), "rhel10", "--kernel is a version"),
-            (Some("6..12"), "debian13", "--kernel is a version"),
+            (Some("new"), "rhel10", "--kernel takes a version"),
+            (Some("6..12"), "debian13", "--kernel takes a version"),
         ] {
-            let error = told(kernel, Some(os), "mainline").unwrap_err();
+            let error = assumptions_text(kernel, Some(os), "mainline").unwrap_err();
             assert!(error.contains(says), "{os}: {error}");
         }
     }

@@ -1,51 +1,50 @@
-//! The commands available here and now, as one list: keys are looked up in it, and footer and help
-//! are made from it, so that neither can be wrong.
+//! The commands available in the current state, as one list: key lookup, footer and help all use
+//! it, so they cannot disagree.
 
 use super::data::Activity;
 use super::documents::{SaveForm, SaveState};
 use super::export;
 use super::key::KeyPress;
 use super::model::{Model, Overlay, PageView};
-use super::page::{Block, Enter, Motion, Page, PageState, Seek};
+use super::page::{Block, EnterEffect, JumpToIssue, Motion, Page, PageState};
 use super::screen_id::ScreenId;
 use super::what_if::{self, Picker};
 use super::widgets::field::Edit;
 use crate::facts::catalog;
 use crate::report::TargetSummary;
 
-/// Something that can be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAction {
-    /// Names of the keys that do it, with spaces between.
+    /// Key names, separated by spaces.
     pub keys: &'static str,
     /// Its effect, in a few words.
     pub label: &'static str,
-    /// The heading it stands under in help.
+    /// Its heading in help.
     pub group: HelpSection,
-    /// Whether it is available now; the error says why not.
+    /// Whether it is available now; the error is the reason.
     pub enabled: Result<(), String>,
-    /// Its label in the footer; empty for commands that are only in help.
+    /// Key and label in the footer; empty if it is only in help.
     pub footer: &'static str,
     pub action: Action,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HelpSection {
-    /// About the selected line.
-    Here,
+    /// About the selected row.
+    Selection,
     Move,
     Work,
-    Look,
+    View,
     Program,
 }
 
 impl HelpSection {
     pub fn title(self) -> &'static str {
         match self {
-            Self::Here => "this line",
+            Self::Selection => "this row",
             Self::Move => "move",
             Self::Work => "work",
-            Self::Look => "look at",
+            Self::View => "view",
             Self::Program => "walwise",
         }
     }
@@ -54,75 +53,72 @@ impl HelpSection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Go(Motion),
-    /// Select the next or the previous block that is not all right.
-    Seek(Seek),
+    /// Select the next or previous row with a problem.
+    JumpToIssue(JumpToIssue),
     /// Enter on the selected block.
     Enter,
-    /// Close what was opened last, or return to the screen before.
+    /// Close what was opened last, or return to the previous screen.
     Back,
-    /// Copy what the selected block offers.
+    /// Copy the commands of the selected block.
     Copy,
-    /// Look for something on the screen: keys are typed from then on.
+    /// Start typing a filter.
     Filter,
-    /// Keep what was typed; keys are commands again.
+    /// Keep the filter; keys are commands again.
     FilterKeep,
     FilterEnd,
-    /// Show only what is unknown, or everything again.
+    /// Toggle: only unknown facts, or everything.
     OnlyUnknown,
-    /// Show names and sources of all facts, or fold them again.
+    /// Toggle names and sources of all facts.
     Sources,
     Show(ScreenId),
-    /// Show the list of targets.
     AskTarget,
     NextTarget,
-    /// Show the target before.
     PreviousTarget,
-    /// Find out what a probe would write.
+    /// Ask the worker what a probe would write.
     PlanProbe,
     StartProbe,
-    /// Stop measuring, keep what was measured.
+    /// Stop measuring and keep the results so far.
     CancelProbe,
-    /// Read the machine again.
     Rescan,
-    /// Choose a fact to be supposed another.
+    /// Choose a fact to assume another value for.
     WhatIf,
-    /// Say by hand what the fact of the selected block is.
-    State,
-    /// Back to the machine as it is.
+    /// Enter a value for the unknown fact of the selected block.
+    EnterFact,
+    /// Back to the real host.
     LeaveWhatIf,
-    /// Complete what was typed.
+    /// Complete the typed text.
     WhatIfComplete,
-    /// From the value back to the facts, from the facts to the screen.
+    /// From values back to facts, from facts back to the screen.
     WhatIfBack,
-    /// Choose a file system for the free disk in sight.
+    /// Choose a file system for the free disk shown.
     AskFilesystem,
-    /// Ask for the name of a file to save the selected document in.
+    /// Ask for a file name for the selected document.
     AskSave,
-    /// Save it where nothing has that name.
+    /// Save to a new file.
     Save,
-    /// Save it in place of the file that has that name.
+    /// Save over the existing file.
     Replace,
     Rename,
-    /// Change the name that is being typed.
+    /// Edit the typed name.
     Edit(Edit),
-    /// Take the mouse, or leave it to the terminal.
+    /// Toggle between our mouse handling and the terminal's.
     Mouse,
     Help,
-    /// Move in the list that lies over the screen.
+    /// Move in the list of the overlay.
     ListGo(Motion),
-    /// Take what is chosen there.
-    ListTake,
-    /// Take back the last character of what was typed to find something.
+    /// Choose the selected entry.
+    ListChoose,
+    /// Delete the last typed character.
     Erase,
-    /// Take back all of it.
+    /// Delete all typed text.
     Clear,
-    /// Close what lies over the screen.
+    /// Close the overlay.
     Close,
     Redraw,
-    /// Give the terminal back until continued.
+    /// Return to the shell until continued.
     Suspend,
     Quit,
-    /// Leave at once, as by an interrupt.
+    /// Exit immediately, as by SIGINT.
     Interrupt,
 }
 
@@ -147,7 +143,7 @@ impl UserAction {
         Self { footer, ..self }
     }
 
-    fn when(self, enabled: Result<(), String>) -> Self {
+    fn enabled_if(self, enabled: Result<(), String>) -> Self {
         Self { enabled, ..self }
     }
 }
@@ -155,31 +151,30 @@ impl UserAction {
 /// The commands available now: of the overlay if there is one, else of the screen.
 pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
     let mut all = match &model.overlay {
-        None if view.state.is_typing() => in_filter(),
-        None => return on_screen(model, view),
-        Some(Overlay::Help { .. }) => in_help(),
-        Some(Overlay::Confirm { plan, .. }) => in_confirm(plan),
-        Some(Overlay::WhatIf(picker)) => in_what_if(model, picker),
-        Some(Overlay::Filesystem { chosen }) => in_filesystem(model, *chosen),
-        Some(Overlay::Save(form)) => in_save(form),
-        Some(Overlay::Targets { filter, .. }) => in_targets(model, filter.text()),
+        None if view.state.is_typing() => filter_commands(),
+        None => return screen_commands(model, view),
+        Some(Overlay::Help { .. }) => help_commands(),
+        Some(Overlay::Confirm { plan, .. }) => confirm_commands(plan),
+        Some(Overlay::WhatIf(picker)) => what_if_commands(model, picker),
+        Some(Overlay::Filesystem { chosen }) => filesystem_commands(model, *chosen),
+        Some(Overlay::Save(form)) => save_commands(form),
+        Some(Overlay::Targets { filter, .. }) => target_commands(model, filter.text()),
     };
-    all.extend(always());
+    all.extend(global_commands());
     all
 }
 
-/// The commands that are always available.
-fn always() -> [UserAction; 3] {
+fn global_commands() -> [UserAction; 3] {
     [
         command(
             "ctrl-c",
-            "leave at once",
+            "exit immediately",
             HelpSection::Program,
             Action::Interrupt,
         ),
         command(
             "ctrl-z",
-            "suspend; fg continues",
+            "suspend (fg resumes)",
             HelpSection::Program,
             Action::Suspend,
         ),
@@ -197,48 +192,47 @@ pub fn lookup(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserActi
         .into_iter()
         .filter(|c| key.is_in(c.keys))
         .collect();
-    // A disabled command is still found, so that its reason can be shown, but never instead of an
-    // enabled one.
+    // A disabled command is still found, to show its reason, but never instead of an enabled one.
     of_key.sort_by_key(|command| command.enabled.is_err());
     of_key.into_iter().next()
 }
 
-/// About as many commands as a screen has: a command is large, and moving them all as they become
-/// more takes longer than making them.
-const MOST: usize = 96;
+/// About as many commands as a screen has. Reserved up front, since moving large commands on each
+/// growth takes longer than creating them.
+const TYPICAL_COUNT: usize = 96;
 
-/// The commands of the visible screen, which help lists as well.
-fn on_screen(model: &Model, PageView { page, state }: &PageView) -> Vec<UserAction> {
-    let mut all = Vec::with_capacity(MOST);
-    all.extend(moving());
-    all.extend(seeking(page, state));
-    all.extend(here(page, state, model));
-    all.extend(finding(state, model));
-    all.extend(work(model));
-    all.extend(looking(model));
+/// The commands of the screen, which help lists as well.
+fn screen_commands(model: &Model, PageView { page, state }: &PageView) -> Vec<UserAction> {
+    let mut all = Vec::with_capacity(TYPICAL_COUNT);
+    all.extend(motion_commands());
+    all.extend(issue_commands(page, state));
+    all.extend(block_commands(page, state, model));
+    all.extend(search_commands(state, model));
+    all.extend(work_commands(model));
+    all.extend(view_commands(model));
     all.push(
         command(
             "? :",
-            "help: every command",
+            "help: all commands",
             HelpSection::Program,
             Action::Help,
         )
         .footer("? help"),
     );
     let mouse = if model.mouse {
-        "free the mouse, to select text with it"
+        "release the mouse, to select text"
     } else {
-        "take the mouse, to click and scroll with it"
+        "use the mouse to click and scroll"
     };
     all.push(command("m", mouse, HelpSection::Program, Action::Mouse));
     all.push(command("q", "quit", HelpSection::Program, Action::Quit).footer("q quit"));
-    all.extend(always());
+    all.extend(global_commands());
     all
 }
 
-fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
+fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
     let block = page.selected(state);
-    let place = page.place(state);
+    let place = page.active_state(state);
     let unfolded = block
         .and_then(|b| b.key.as_deref())
         .is_some_and(|key| place.is_unfolded(key));
@@ -247,28 +241,31 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
         (_, true, true) => ("hide the document", "enter close"),
         (_, true, false) => ("show the document", "enter show"),
         (_, false, true) => ("hide the details", "enter close"),
-        (Some(Enter::Beside), ..) => ("go to the related item", "enter beside"),
-        _ => ("why: show the details", "enter why"),
+        (Some(EnterEffect::OpenPane), ..) => ("go to the related item", "enter related"),
+        _ => ("show the details", "enter more"),
     };
     let enter = block
         .map(|block| &block.enter)
-        .filter(|enter| **enter != Enter::Nothing);
+        .filter(|enter| **enter != EnterEffect::Nothing);
     let (copy_label, copy) = if exporting {
-        ("copy the document", export::to_copy(model).map(|_| ()))
+        (
+            "copy the document",
+            export::copyable_document(model).map(|_| ()),
+        )
     } else {
-        let has_some = block.is_some_and(|block| !block.copy.is_empty());
+        let has_some = block.is_some_and(|block| !block.commands.is_empty());
         (
             "copy its commands",
             has_some
                 .then_some(())
-                .ok_or_else(|| "it has none".to_owned()),
+                .ok_or_else(|| "no commands to copy for this row".to_owned()),
         )
     };
     let back = unfolded
-        || page.is_beside(state)
+        || page.is_in_pane(state)
         || state.filter.is_some()
         || !model.trail.is_empty()
-        || model.data.supposed.is_some();
+        || model.data.assumed_host.is_some();
     let (back_keys, back_footer) = if is_probing(model) {
         ("left h backspace", "h back")
     } else {
@@ -277,27 +274,31 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
     let save = command(
         "s",
         "save the document to a file",
-        HelpSection::Here,
+        HelpSection::Selection,
         Action::AskSave,
     )
     .footer("s save")
-    .when(export::may_save(&model.data));
+    .enabled_if(export::may_save(&model.data));
     let mut all = vec![
         command(
             "enter right l space",
             label,
-            HelpSection::Here,
+            HelpSection::Selection,
             Action::Enter,
         )
         .footer(footer)
-        .when(enter.map(|_| ()).ok_or_else(|| "there are none".to_owned())),
-        command("y", copy_label, HelpSection::Here, Action::Copy)
+        .enabled_if(
+            enter
+                .map(|_| ())
+                .ok_or_else(|| "no details for this row".to_owned()),
+        ),
+        command("y", copy_label, HelpSection::Selection, Action::Copy)
             .footer("y copy")
-            .when(copy),
-        stating(block, model),
-        command(back_keys, "back", HelpSection::Here, Action::Back)
+            .enabled_if(copy),
+        enter_fact_command(block, model),
+        command(back_keys, "back", HelpSection::Selection, Action::Back)
             .footer(back_footer)
-            .when(
+            .enabled_if(
                 back.then_some(())
                     .ok_or_else(|| "nothing is open".to_owned()),
             ),
@@ -308,8 +309,8 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
     all
 }
 
-/// To say by hand what the fact of this block is.
-fn stating(block: Option<&Block>, model: &Model) -> UserAction {
+/// Key `i`: enter a value for the fact of this block.
+fn enter_fact_command(block: Option<&Block>, model: &Model) -> UserAction {
     let fact = block.and_then(|block| block.fact.as_ref());
     let report = model.data.report.as_deref();
     let possible = match (fact, report) {
@@ -317,135 +318,142 @@ fn stating(block: Option<&Block>, model: &Model) -> UserAction {
             Some(key) if what_if::may_suppose(report, subject, key) => {
                 model.data.activity.may_start()
             }
-            _ => Err(format!("{fact} is concluded from other facts")),
+            _ => Err(format!("{fact} is derived from other facts")),
         },
-        _ => Err("this line is about no single fact; enter leads to those it has".to_owned()),
+        _ => Err("no single fact on this row; enter shows its facts".to_owned()),
     };
     command(
         "i",
-        "enter this fact by hand",
-        HelpSection::Here,
-        Action::State,
+        "enter a value for this fact",
+        HelpSection::Selection,
+        Action::EnterFact,
     )
-    .footer("i state it")
-    .when(possible)
+    .footer("i enter value")
+    .enabled_if(possible)
 }
 
-fn moving() -> Vec<UserAction> {
+fn motion_commands() -> Vec<UserAction> {
     let go = |keys, label, motion| command(keys, label, HelpSection::Move, Action::Go(motion));
     vec![
         go("up k", "up", Motion::Up),
         go("down j", "down", Motion::Down).footer("↑↓ choose"),
-        go("pgup ctrl-b", "a screenful up", Motion::PageUp),
-        go("pgdn ctrl-f", "a screenful down", Motion::PageDown),
+        go("pgup ctrl-b", "page up", Motion::PageUp),
+        go("pgdn ctrl-f", "page down", Motion::PageDown),
         go("home g", "to the top", Motion::Top),
         go("end G", "to the bottom", Motion::Bottom),
     ]
 }
 
-/// To what is not all right, wherever it is among the rest.
-fn seeking(page: &Page, state: &PageState) -> [UserAction; 2] {
+/// Next and previous row with a problem.
+fn issue_commands(page: &Page, state: &PageState) -> [UserAction; 2] {
     let possible = page
-        .has_amiss(state)
+        .has_issue(state)
         .then_some(())
-        .ok_or_else(|| "nothing here is amiss".to_owned());
-    let to = |keys, label, way| command(keys, label, HelpSection::Move, Action::Seek(way));
+        .ok_or_else(|| "no problems here".to_owned());
+    let to = |keys, label, way| command(keys, label, HelpSection::Move, Action::JumpToIssue(way));
     [
-        to("n", "the next row that is not all right", Seek::Next).when(possible.clone()),
-        to("N", "the row before that is not all right", Seek::Previous).when(possible),
+        to("n", "next problem", JumpToIssue::Next).enabled_if(possible.clone()),
+        to("N", "previous problem", JumpToIssue::Previous).enabled_if(possible),
     ]
 }
 
-/// To find something on the screen; the footer says so where there is much.
-fn finding(state: &PageState, model: &Model) -> Vec<UserAction> {
+/// Filters and folds. The footer shows the filter only on screens with many rows.
+fn search_commands(state: &PageState, model: &Model) -> Vec<UserAction> {
     let here = model.screen.has_unknowns();
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
-        (true, false) => ("only what is unknown", "u unknown"),
-        (false, _) => ("every fact that is unknown, and why", ""),
+        (true, false) => ("show only unknown facts", "u unknown"),
+        (false, _) => ("unknown facts and their reasons", ""),
     };
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
-        command("/", "filter", HelpSection::Look, Action::Filter).footer(
+        command("/", "filter", HelpSection::View, Action::Filter).footer(
             if model.screen.has_much() {
                 "/ find"
             } else {
                 ""
             },
         ),
-        command("u", label, HelpSection::Look, Action::OnlyUnknown)
+        command("u", label, HelpSection::View, Action::OnlyUnknown)
             .footer(footer)
-            .when(
+            .enabled_if(
                 known
                     .then_some(())
-                    .ok_or_else(|| "there is no target yet".to_owned()),
+                    .ok_or_else(|| "no target yet".to_owned()),
             ),
         command(
             "v",
-            "names and sources of all facts",
-            HelpSection::Look,
+            "fact names and sources",
+            HelpSection::View,
             Action::Sources,
         )
         .footer(if here { "v sources" } else { "" })
-        .when(
-            here.then_some(())
-                .ok_or_else(|| "only the screen Storage has them".to_owned()),
-        ),
+        .enabled_if(here.then_some(()).ok_or_else(|| "Storage only".to_owned())),
     ]
 }
 
-/// Moving in a list without letter keys, because letters are typed.
-fn rows(act: fn(Motion) -> Action) -> Vec<UserAction> {
+/// Motions in a list without letter keys, because letters are typed.
+fn row_motions(act: fn(Motion) -> Action) -> Vec<UserAction> {
     let go = |keys, label, motion| command(keys, label, HelpSection::Move, act(motion));
     vec![
         go("up", "up", Motion::Up),
         go("down", "down", Motion::Down).footer("↑↓ choose"),
-        go("pgup", "a screenful up", Motion::PageUp),
-        go("pgdn", "a screenful down", Motion::PageDown),
+        go("pgup", "page up", Motion::PageUp),
+        go("pgdn", "page down", Motion::PageDown),
     ]
 }
 
-/// Moving in the list that lies over the screen, and taking what is chosen.
-fn list(label: &'static str, footer: &'static str, enabled: Result<(), String>) -> Vec<UserAction> {
+/// Motions in the list of an overlay, and choosing an entry.
+fn list_commands(
+    label: &'static str,
+    footer: &'static str,
+    enabled: Result<(), String>,
+) -> Vec<UserAction> {
     let go = |keys, label, motion| command(keys, label, HelpSection::Move, Action::ListGo(motion));
-    let mut all = rows(Action::ListGo);
+    let mut all = row_motions(Action::ListGo);
     all.extend([
         go("home", "to the top", Motion::Top),
         go("end", "to the bottom", Motion::Bottom),
-        command("enter", label, HelpSection::Here, Action::ListTake)
+        command("enter", label, HelpSection::Selection, Action::ListChoose)
             .footer(footer)
-            .when(enabled),
+            .enabled_if(enabled),
     ]);
     all
 }
 
-fn close(keys: &'static str, label: &'static str) -> UserAction {
+fn close_command(keys: &'static str, label: &'static str) -> UserAction {
     command(keys, label, HelpSection::Program, Action::Close).footer("esc close")
 }
 
-/// The commands for a search text being typed.
-fn typing() -> [UserAction; 2] {
+/// Editing commands for a typed filter.
+fn typing_commands() -> [UserAction; 2] {
     [
         command(
             "backspace",
-            "take back a character",
-            HelpSection::Here,
+            "delete a character",
+            HelpSection::Selection,
             Action::Erase,
         ),
         command(
             "ctrl-u",
-            "take back everything",
-            HelpSection::Here,
+            "delete everything",
+            HelpSection::Selection,
             Action::Clear,
         ),
     ]
 }
 
-fn in_filter() -> Vec<UserAction> {
-    let mut all = rows(Action::Go);
-    all.extend(typing());
+fn filter_commands() -> Vec<UserAction> {
+    let mut all = row_motions(Action::Go);
+    all.extend(typing_commands());
     all.extend([
-        command("enter", "keep it", HelpSection::Here, Action::FilterKeep).footer("enter keep"),
+        command(
+            "enter",
+            "keep filter",
+            HelpSection::Selection,
+            Action::FilterKeep,
+        )
+        .footer("enter keep"),
         command(
             "esc",
             "show everything",
@@ -457,50 +465,50 @@ fn in_filter() -> Vec<UserAction> {
     all
 }
 
-fn work(model: &Model) -> Vec<UserAction> {
+fn work_commands(model: &Model) -> Vec<UserAction> {
     let free = model.data.activity.may_start();
-    let supposes =
-        model.data.supposed.is_some() || matches!(model.data.activity, Activity::Supposing { .. });
+    let supposes = model.data.assumed_host.is_some()
+        || matches!(model.data.activity, Activity::Assuming { .. });
     let mut all = vec![
         command(
             "W",
-            "leave what if: the machine as it is",
+            "back to the real host",
             HelpSection::Work,
             Action::LeaveWhatIf,
         )
-        .footer("W leave what if")
-        .when(
+        .footer("W real host")
+        .enabled_if(
             supposes
                 .then_some(())
                 .ok_or_else(|| "no assumptions".to_owned()),
         ),
         command(
             "p",
-            "probe: measure a commit",
+            "probe: measure commit latency",
             HelpSection::Work,
             Action::PlanProbe,
         )
         .footer("p probe")
-        .when(may_probe(model)),
+        .enabled_if(may_probe(model)),
         command(
             "f",
-            "choose the file system of this free disk",
+            "choose the file system",
             HelpSection::Work,
             Action::AskFilesystem,
         )
         .footer("f choose fs")
-        .when(may_choose(model)),
+        .enabled_if(may_choose(model)),
         command(
             "w",
-            "what if a fact were another",
+            "what if a fact had another value",
             HelpSection::Work,
             Action::WhatIf,
         )
         .footer("w what if")
-        .when(may_suppose(model)),
-        command("r", "read again", HelpSection::Work, Action::Rescan)
+        .enabled_if(may_suppose(model)),
+        command("r", "rescan", HelpSection::Work, Action::Rescan)
             .footer("r rescan")
-            .when(free),
+            .enabled_if(free),
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
     let cancel = command(
@@ -509,13 +517,17 @@ fn work(model: &Model) -> Vec<UserAction> {
         HelpSection::Work,
         Action::CancelProbe,
     );
-    all.push(cancel.footer("c cancel").when(match &model.data.activity {
-        Activity::Probing {
-            cancelled: false, ..
-        } => Ok(()),
-        Activity::Probing { .. } => Err("it is stopping".to_owned()),
-        _ => Err("none is running".to_owned()),
-    }));
+    all.push(
+        cancel
+            .footer("c cancel")
+            .enabled_if(match &model.data.activity {
+                Activity::Probing {
+                    cancelled: false, ..
+                } => Ok(()),
+                Activity::Probing { .. } => Err("the probe is stopping".to_owned()),
+                _ => Err("no probe is running".to_owned()),
+            }),
+    );
     all
 }
 
@@ -530,32 +542,32 @@ fn is_probing(model: &Model) -> bool {
 }
 
 fn may_probe(model: &Model) -> Result<(), String> {
-    model.data.measurable().map_err(str::to_owned)?;
+    model.data.check_measurable().map_err(str::to_owned)?;
     model.data.activity.may_start()
 }
 
 fn may_suppose(model: &Model) -> Result<(), String> {
     if !model.data.complete || model.data.focus.target.is_none() {
-        return Err("there is no target yet".to_owned());
+        return Err("no target yet".to_owned());
     }
     model.data.activity.may_start()
 }
 
 fn may_choose(model: &Model) -> Result<(), String> {
     if model.data.filesystems().is_empty() {
-        return Err("this is no free disk".to_owned());
+        return Err("free disks only".to_owned());
     }
     model.data.activity.may_start()
 }
 
-fn looking(model: &Model) -> Vec<UserAction> {
+fn view_commands(model: &Model) -> Vec<UserAction> {
     let mut all: Vec<UserAction> = ScreenId::ALL
         .into_iter()
         .map(|screen| {
             command(
                 screen.digit(),
                 screen.title(),
-                HelpSection::Look,
+                HelpSection::View,
                 Action::Show(screen),
             )
         })
@@ -571,20 +583,20 @@ fn looking(model: &Model) -> Vec<UserAction> {
     let before = ScreenId::ALL.len().saturating_sub(1);
     all.push(command(
         "tab",
-        "the next screen",
-        HelpSection::Look,
+        "next screen",
+        HelpSection::View,
         Action::Show(beside(1)),
     ));
     all.push(command(
         "backtab",
-        "the screen before",
-        HelpSection::Look,
+        "previous screen",
+        HelpSection::View,
         Action::Show(beside(before)),
     ));
     let export = command(
         "e",
         "export: save or copy the report",
-        HelpSection::Look,
+        HelpSection::View,
         Action::Show(ScreenId::Export),
     );
     all.push(if model.screen == ScreenId::Export {
@@ -593,33 +605,32 @@ fn looking(model: &Model) -> Vec<UserAction> {
         export.footer("e export")
     });
     let several = model.data.focus.place.1 > 1;
-    let only = || "there is no other".to_owned();
+    let only = || "there is only one".to_owned();
     for (keys, label, action, footer) in [
-        ("t", "the list of targets", Action::AskTarget, "t targets"),
-        ("]", "the next target", Action::NextTarget, ""),
-        ("[", "the target before", Action::PreviousTarget, ""),
+        ("t", "targets", Action::AskTarget, "t targets"),
+        ("]", "next target", Action::NextTarget, ""),
+        ("[", "previous target", Action::PreviousTarget, ""),
     ] {
         let enabled = several.then_some(()).ok_or_else(only);
         all.push(
-            command(keys, label, HelpSection::Look, action)
+            command(keys, label, HelpSection::View, action)
                 .footer(footer)
-                .when(enabled),
+                .enabled_if(enabled),
         );
     }
     all
 }
 
-fn in_targets(model: &Model, filter: &str) -> Vec<UserAction> {
+fn target_commands(model: &Model, filter: &str) -> Vec<UserAction> {
     let found = overlay_targets(model, filter).next().map(|_| ());
-    let found = found.ok_or_else(|| "no target has such a name".to_owned());
-    let mut all = list("show this target", "enter show", found);
-    all.extend(typing());
-    all.push(close("esc", "close"));
+    let found = found.ok_or_else(|| "no target matches".to_owned());
+    let mut all = list_commands("show this target", "enter show", found);
+    all.extend(typing_commands());
+    all.push(close_command("esc", "close"));
     all
 }
 
-/// The targets that match what was typed, each with its place from the worst on: every word must
-/// appear in the name.
+/// The targets whose title has every typed word, each with its position counted from the worst.
 pub fn overlay_targets<'m>(
     model: &'m Model,
     filter: &str,
@@ -636,10 +647,10 @@ pub fn overlay_targets<'m>(
     })
 }
 
-/// The most useful keys of a screen with what they do, for somebody who has pressed none yet.
+/// The most useful keys of a screen, shown until the first key press.
 pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
     const HINTED: usize = 3;
-    let all = on_screen(model, &model.view());
+    let all = screen_commands(model, &model.view());
     let usable = |key: &&'static str| {
         let is_it = |command: &&UserAction| {
             command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key)
@@ -658,62 +669,70 @@ pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
         .iter()
         .filter_map(usable)
         .take(HINTED - 1)
-        .chain([("?", "every command")])
+        .chain([("?", "all commands")])
         .collect()
 }
 
-fn in_help() -> Vec<UserAction> {
-    let mut all = list("do it", "enter do it", Ok(()));
-    all.extend(typing());
-    all.push(close("esc", "close"));
+fn help_commands() -> Vec<UserAction> {
+    let mut all = list_commands("run this command", "enter run", Ok(()));
+    all.extend(typing_commands());
+    all.push(close_command("esc", "close"));
     all
 }
 
-fn in_what_if(model: &Model, picker: &Picker) -> Vec<UserAction> {
-    let take = picker.take(model.data.suppositions()).map(|_| ());
-    let (label, footer, back) = match picker.of {
+fn what_if_commands(model: &Model, picker: &Picker) -> Vec<UserAction> {
+    let take = picker.select(model.data.suppositions()).map(|_| ());
+    let (label, footer, back) = match picker.fact {
         None => ("choose this fact", "enter choose", "esc close"),
-        Some(_) => ("suppose it", "enter suppose", "esc back"),
+        Some(_) => ("assume this value", "enter assume", "esc back"),
     };
-    let mut all = list(
+    let mut all = list_commands(
         label,
         footer,
         take.and_then(|()| model.data.activity.may_start()),
     );
-    all.extend(typing());
+    all.extend(typing_commands());
     all.extend([
-        command("tab", "complete", HelpSection::Here, Action::WhatIfComplete)
-            .footer("tab complete"),
+        command(
+            "tab",
+            "complete",
+            HelpSection::Selection,
+            Action::WhatIfComplete,
+        )
+        .footer("tab complete"),
         command("esc", "back", HelpSection::Program, Action::WhatIfBack).footer(back),
     ]);
     all
 }
 
-fn in_filesystem(model: &Model, chosen: usize) -> Vec<UserAction> {
+fn filesystem_commands(model: &Model, chosen: usize) -> Vec<UserAction> {
     let choice = model.data.filesystems().get(chosen);
     let refused = choice.and_then(|choice| choice.refused.clone());
     let enabled = refused.map_or_else(|| model.data.activity.may_start(), Err);
-    let mut all = list("make the plan for it", "enter choose", enabled);
-    all.push(close("esc q", "leave it as it is"));
+    let mut all = list_commands("plan for this file system", "enter choose", enabled);
+    all.push(close_command("esc q", "keep the current choice"));
     all
 }
 
-fn in_confirm(plan: &Result<Vec<String>, String>) -> Vec<UserAction> {
-    let start = command("y", "start", HelpSection::Here, Action::StartProbe).footer("y start");
-    let close = command("n esc q", "do not", HelpSection::Here, Action::Close).footer("n no");
+fn confirm_commands(plan: &Result<Vec<String>, String>) -> Vec<UserAction> {
+    let start = command("y", "start", HelpSection::Selection, Action::StartProbe).footer("y start");
+    let close = command("n esc q", "cancel", HelpSection::Selection, Action::Close).footer("n no");
     match plan {
         Ok(_) => vec![start, close],
-        Err(why) => vec![start.when(Err(why.clone())), close.footer("esc close")],
+        Err(why) => vec![
+            start.enabled_if(Err(why.clone())),
+            close.footer("esc close"),
+        ],
     }
 }
 
-fn in_save(form: &SaveForm) -> Vec<UserAction> {
-    let here = |keys, label, action| command(keys, label, HelpSection::Here, action);
+fn save_commands(form: &SaveForm) -> Vec<UserAction> {
+    let here = |keys, label, action| command(keys, label, HelpSection::Selection, action);
     let close = |label, footer| here("esc", label, Action::Close).footer(footer);
     match form.stage {
         SaveState::Naming(_) => vec![
             here("enter", "save", Action::Save).footer("enter save"),
-            close("do not", "esc do not"),
+            close("cancel", "esc cancel"),
             here(
                 "left",
                 "one character to the left",
@@ -728,16 +747,15 @@ fn in_save(form: &SaveForm) -> Vec<UserAction> {
             here("end ctrl-e", "to the end", Action::Edit(Edit::End)),
             here(
                 "backspace",
-                "take back a character",
+                "delete the previous character",
                 Action::Edit(Edit::Backspace),
             ),
             here(
                 "delete ctrl-d",
-                "take away a character",
+                "delete the next character",
                 Action::Edit(Edit::Delete),
             ),
-            here("ctrl-u", "take away everything", Action::Edit(Edit::Clear))
-                .footer("ctrl-u clear"),
+            here("ctrl-u", "delete everything", Action::Edit(Edit::Clear)).footer("ctrl-u clear"),
         ],
         SaveState::Saving => vec![close("do not wait", "esc do not wait")],
         SaveState::Exists(_) => vec![
@@ -748,11 +766,10 @@ fn in_save(form: &SaveForm) -> Vec<UserAction> {
     }
 }
 
-/// The commands of the screen that match the text typed in help: every word of it must appear in
-/// label, keys or group.
-pub fn filtered(model: &Model, filter: &str) -> Vec<UserAction> {
+/// The commands of the screen whose label, keys or group have every typed word.
+pub fn help_entries(model: &Model, filter: &str) -> Vec<UserAction> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
-    let mut all = on_screen(model, &model.view());
+    let mut all = screen_commands(model, &model.view());
     all.sort_by_key(|command| command.group);
     all.retain(|command| {
         let text = format!(

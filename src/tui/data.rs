@@ -1,13 +1,13 @@
-//! What the screens show: the report so far, what goes on in the background, and what was made of
-//! both. Where the user is stands in [`super::model`].
+//! What the screens show: the report so far, the background activity, and what was derived from
+//! both. [`super::model`] has the user's position.
 
 use std::sync::Arc;
 
 use super::documents::Export;
 use super::focus::Focus;
+use super::hypothesis::{AssumedHost, Supposition};
 use super::job::JobId;
-use super::raw::Raw;
-use super::supposed::{Supposed, Supposition};
+use super::raw_answers::RawAnswers;
 use super::theme::Theme;
 use crate::durability::Verdict;
 use crate::facts::Subject;
@@ -16,50 +16,46 @@ use crate::measure::{Measurement, Progress};
 use crate::report::{FilesystemChoice, Plan, Report};
 use crate::rules::RuleSet;
 
-/// The data for the screens.
 #[derive(Clone, Debug)]
 pub struct Data {
     pub report: Option<Box<Report>>,
-    /// Whether reading is complete. Before that no judgement is shown, because the rest may change
-    /// it.
+    /// Whether reading is complete. Verdicts are hidden until then, because further facts may
+    /// change them.
     pub complete: bool,
-    /// The parts of it that concern the chosen target.
+    /// What concerns the chosen target.
     pub focus: Focus,
-    /// The rules by which it was judged, to tell what those that do not apply would say.
+    /// The rules of the report, to describe those that do not apply.
     pub rules: Arc<RuleSet>,
-    /// The activity in the background.
     pub activity: Activity,
-    /// The last probe that came to its end.
-    pub ended: Option<ProbeReport>,
-    /// The differences, while something is assumed.
-    pub supposed: Option<Box<Supposed>>,
-    /// The documents that were made of it, and what was saved.
+    /// The last finished probe.
+    pub last_probe: Option<ProbeReport>,
+    /// Set while something is assumed.
+    pub assumed_host: Option<Box<AssumedHost>>,
+    /// Rendered documents, and what was saved.
     pub export: Export,
-    /// The raw lines behind facts that were viewed.
-    pub raw: Raw,
+    /// Raw answers of facts that were viewed.
+    pub raw: RawAnswers,
     pub theme: Theme,
 }
 
 impl Data {
-    /// The verdict of the chosen target.
     pub fn verdict(&self) -> Option<&Verdict> {
         self.report.as_ref()?.verdicts.get(self.focus.verdict?)
     }
 
-    /// The plan of the chosen target.
     pub fn plan(&self) -> Option<&Plan> {
         self.report.as_ref()?.plans.get(self.focus.plan?)
     }
 
-    /// The report with the chosen target, once everything was read.
-    pub fn chosen(&self) -> Option<(&Report, &Subject)> {
+    /// The report with the chosen target, once reading is complete.
+    pub fn chosen_target(&self) -> Option<(&Report, &Subject)> {
         Some((
             self.report.as_deref().filter(|_| self.complete)?,
             self.focus.target.as_ref()?,
         ))
     }
 
-    /// The file systems that can be asked for on the chosen target; none where it is no free disk.
+    /// The file systems to choose from; empty unless the target is a free disk.
     pub fn filesystems(&self) -> &[FilesystemChoice] {
         let plan = self.plan().filter(|_| self.complete);
         plan.map(|plan| plan.filesystems.as_slice())
@@ -67,44 +63,44 @@ impl Data {
     }
 
     pub fn suppositions(&self) -> &[Supposition] {
-        self.supposed
+        self.assumed_host
             .as_ref()
             .map(|supposed| supposed.suppositions.as_slice())
             .unwrap_or_default()
     }
 
     /// The results so far of the running probe of the chosen target.
-    pub fn live(&self) -> Option<&Measurement> {
+    pub fn running_measurement(&self) -> Option<&Measurement> {
         match &self.activity {
             Activity::Probing {
                 target,
                 progress: Some(progress),
                 ..
-            } if Some(target) == self.focus.target.as_ref() => progress.so_far.as_ref(),
+            } if Some(target) == self.focus.target.as_ref() => progress.interim.as_ref(),
             _ => None,
         }
     }
 
-    /// Whether the chosen target can be measured at all; the error says why not.
-    pub fn measurable(&self) -> Result<(), &'static str> {
-        let report = self.report.as_ref().ok_or("nothing is known yet")?;
+    /// Whether the chosen target can be measured; the error is the reason.
+    pub fn check_measurable(&self) -> Result<(), &'static str> {
+        let report = self
+            .report
+            .as_ref()
+            .ok_or("facts are still being collected")?;
         let target = report
             .targets
-            .get(self.focus.at)
-            .ok_or("there is no target to measure")?;
+            .get(self.focus.position)
+            .ok_or("no target to measure")?;
         if !report.host.live {
-            return Err("this is a capture of another machine: nothing can be measured here");
+            return Err("a capture cannot be measured, only the host itself");
         }
         match target.kind {
             TargetKind::Directory => Ok(()),
-            TargetKind::Device => Err("undecided until mounted: only a directory can be measured"),
-            TargetKind::Created => {
-                Err("undecided until it exists: only an existing directory can be measured")
-            }
+            TargetKind::Device => Err("measurable once it is formatted and mounted"),
+            TargetKind::Created => Err("measurable once the directory exists"),
         }
     }
 
-    /// The measurement of the chosen target.
     pub fn measurement(&self) -> Option<&Measurement> {
         Some(
             &self
@@ -117,27 +113,26 @@ impl Data {
     }
 }
 
-/// The results of a probe that are not in the report.
+/// What the report does not have of the last probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeReport {
     pub target: Subject,
-    /// Times of its commits with the default, as [`Progress::histogram`].
+    /// Commit times with the default method, as [`Progress::histogram`].
     pub histogram: Vec<(f64, u64)>,
-    /// Why it came to nothing, if it did. The report then still has the one before, and the
-    /// histogram belongs to that.
-    pub failed: Option<String>,
+    /// Why it failed. The report then still has the previous measurement, and the histogram is of
+    /// that.
+    pub error: Option<String>,
 }
 
-/// The one thing that goes on in the background.
+/// The background activity; only one runs at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activity {
     Idle,
-    /// The machine is being read.
     Collecting {
         job: JobId,
         what: String,
     },
-    /// It is being found out what a probe would write.
+    /// Working out what a probe would write.
     Planning {
         job: JobId,
         target: Subject,
@@ -145,17 +140,17 @@ pub enum Activity {
     Probing {
         job: JobId,
         target: Subject,
-        /// How it goes, once it has said so.
+        /// Set once the probe reports progress.
         progress: Option<Box<Progress>>,
         /// Whether it was asked to stop.
         cancelled: bool,
     },
-    /// It is worked out what would be different.
-    Supposing {
+    /// Evaluating assumptions.
+    Assuming {
         job: JobId,
     },
-    /// The plan is made for another file system.
-    Wanting {
+    /// Planning for another file system.
+    Replanning {
         job: JobId,
     },
 }
@@ -167,21 +162,19 @@ impl Activity {
             Self::Collecting { job, .. }
             | Self::Planning { job, .. }
             | Self::Probing { job, .. }
-            | Self::Supposing { job }
-            | Self::Wanting { job } => Some(*job),
+            | Self::Assuming { job }
+            | Self::Replanning { job } => Some(*job),
         }
     }
 
-    /// Whether something new can be started; the error says what is in the way.
+    /// Whether a job can start; the error is the reason.
     pub fn may_start(&self) -> Result<(), String> {
         match self {
             Self::Idle => Ok(()),
             Self::Collecting { .. } => Err("facts are still being collected".to_owned()),
             Self::Planning { .. } | Self::Probing { .. } => Err("a probe is running".to_owned()),
-            Self::Supposing { .. } => {
-                Err("it is still worked out what would be different".to_owned())
-            }
-            Self::Wanting { .. } => Err("the plan is still being made".to_owned()),
+            Self::Assuming { .. } => Err("the assumptions are still being evaluated".to_owned()),
+            Self::Replanning { .. } => Err("the plan is still being computed".to_owned()),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The documents made of a report, the name being typed for one, and what was saved: values only.
-//! What is done with them is in [`super::export`].
+//! Rendered documents, the file name being typed, and what was saved, as values only.
+//! [`super::export`] acts on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,27 +8,24 @@ use super::job::JobId;
 use super::widgets::field::Field;
 use crate::report::Format;
 
-/// Documents, and what was done with them.
 #[derive(Clone, Debug, Default)]
 pub struct Export {
-    /// The report in each form that was made; the error says what failed.
+    /// The report in each rendered format; the error is the reason.
     pub documents: BTreeMap<Format, Result<ExportDocument, String>>,
-    /// The form that is being made.
-    pub making: Option<(JobId, Format)>,
-    /// The job that writes a file.
-    pub saving: Option<JobId>,
-    /// The sentence about the last saved file.
-    pub saved: Option<String>,
+    pub render_job: Option<(JobId, Format)>,
+    pub save_job: Option<JobId>,
+    /// The message about the last saved file.
+    pub saved_notice: Option<String>,
 }
 
 impl Export {
-    /// Forgets documents of a report that has been replaced.
+    /// Drops documents of a replaced report.
     pub fn forget(&mut self) {
         self.documents.clear();
-        self.making = None;
+        self.render_job = None;
     }
 
-    /// The report in this form, once it was made; the error says what failed.
+    /// The report in this format, once rendered; the error is the reason.
     pub fn document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
         self.documents
             .get(&format)
@@ -39,11 +36,9 @@ impl Export {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportDocument {
     pub text: Arc<str>,
-    /// How many lines that are.
     pub lines: usize,
 }
 
-/// The form shown before a document is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveForm {
     pub format: Format,
@@ -53,9 +48,9 @@ pub struct SaveForm {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveState {
-    /// The name is being typed; why it could not be saved the last time, if there was one.
+    /// The name is being typed; the error of the last attempt, if any.
     Naming(Option<String>),
     Saving,
-    /// There is this file already.
+    /// This file exists already.
     Exists(String),
 }

@@ -1,7 +1,7 @@
-//! What is done with an export: documents are asked for, a name is typed, files are saved.
+//! The export: renders documents, asks for a file name, saves and copies.
 //!
-//! The worker makes documents and writes files; the state is in [`super::documents`]. The displayed
-//! document is the one that is saved and copied, byte for byte, until a newer report arrives.
+//! The worker renders and writes; [`super::documents`] has the state. The document shown is saved
+//! and copied byte for byte, until a newer report arrives.
 
 use std::sync::Arc;
 
@@ -15,15 +15,14 @@ use super::widgets::field::Field;
 use crate::facts::Subject;
 use crate::report::{Format, Report};
 
-/// The most bytes that are sent to the clipboard. Terminals cut or drop longer sequences; hterm,
-/// the strictest that documents its bound, takes 100 000 characters, which are so many bytes in
-/// base64.
-pub const MOST_COPIED: usize = 74_994;
-/// The longest part of a proposed file name that comes from a host or a target, in characters.
-const LONGEST: usize = 60;
+/// The largest document for the clipboard, in bytes. Terminals cut or drop longer sequences; hterm,
+/// the strictest with a documented limit, accepts 100 000 characters of base64.
+pub const MAX_COPIED: usize = 74_994;
+/// Length limit of the host and of the target within a proposed file name.
+const MAX_NAME_PART: usize = 60;
 
-/// The form that is selected on the screen.
-pub fn selected(model: &Model) -> Format {
+/// The format selected on the screen.
+pub fn selected_format(model: &Model) -> Format {
     let state = model.pages.get(&ScreenId::Export);
     let name = state.and_then(|state| state.selected.as_deref());
     Format::ALL
@@ -32,21 +31,21 @@ pub fn selected(model: &Model) -> Format {
         .unwrap_or(Format::Text)
 }
 
-/// Whether the selected document can be copied; the error says why not.
-pub fn to_copy(model: &Model) -> Result<&ExportDocument, String> {
-    let format = selected(model);
+/// The selected document, if it can be copied; the error is the reason.
+pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
+    let format = selected_format(model);
     match model.data.export.document(format) {
-        None => Err(format!("enter shows the {} first", format.name())),
+        None => Err(format!("press enter to render {} first", format.name())),
         Some(Err(why)) => Err(why.to_owned()),
-        Some(Ok(document)) if document.text.len() > MOST_COPIED => Err(format!(
-            "{} kB are more than terminals take; s saves it",
+        Some(Ok(document)) if document.text.len() > MAX_COPIED => Err(format!(
+            "too large for the clipboard ({} kB); s saves it",
             document.text.len() / 1000
         )),
         Some(Ok(document)) => Ok(document),
     }
 }
 
-/// Whether there is something to save; the error says why not.
+/// Whether there is a complete report to save; the error is the reason.
 pub fn may_save(data: &Data) -> Result<(), String> {
     let known = data.report.is_some() && data.complete;
     known
@@ -54,10 +53,10 @@ pub fn may_save(data: &Data) -> Result<(), String> {
         .ok_or_else(|| "facts are still being collected".to_owned())
 }
 
-/// Starts making the next visible document that is missing, one at a time.
-pub fn make(model: &mut Model) -> Option<SideEffect> {
+/// Starts rendering the next visible document, one at a time.
+pub fn render_next(model: &mut Model) -> Option<SideEffect> {
     if model.screen != ScreenId::Export
-        || model.data.export.making.is_some()
+        || model.data.export.render_job.is_some()
         || may_save(&model.data).is_err()
     {
         return None;
@@ -67,14 +66,13 @@ pub fn make(model: &mut Model) -> Option<SideEffect> {
         state.is_unfolded(format.name()) && !model.data.export.documents.contains_key(format)
     };
     let format = Format::ALL.into_iter().find(missing)?;
-    let job = model.number();
-    model.data.export.making = Some((job, format));
+    let job = model.next_job_id();
+    model.data.export.render_job = Some((job, format));
     Some(SideEffect::Start(job, Job::Document(format)))
 }
 
-/// Asks for the name of the file.
-pub fn ask(model: &mut Model) {
-    let format = selected(model);
+pub fn open_save_form(model: &mut Model) {
+    let format = selected_format(model);
     let name = model
         .data
         .report
@@ -89,9 +87,9 @@ pub fn ask(model: &mut Model) {
     }));
 }
 
-/// Begins to save as typed.
+/// Starts saving under the typed name.
 pub fn save(model: &mut Model, replace: bool) -> Option<SideEffect> {
-    let job = model.number();
+    let job = model.next_job_id();
     let Some(Overlay::Save(form)) = &mut model.overlay else {
         return None;
     };
@@ -104,15 +102,15 @@ pub fn save(model: &mut Model, replace: bool) -> Option<SideEffect> {
         name: form.name.text().to_owned(),
         replace,
     };
-    model.data.export.saving = Some(job);
+    model.data.export.save_job = Some(job);
     Some(SideEffect::Start(job, Job::Save(save)))
 }
 
-/// Takes the result of a job of this module; returns any other.
-pub fn done(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResult> {
+/// Consumes the result of a job of this module; returns any other.
+pub fn accept(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResult> {
     let export = &mut model.data.export;
-    if let Some((_, format)) = export.making.filter(|(job, _)| *job == from) {
-        export.making = None;
+    if let Some((_, format)) = export.render_job.filter(|(job, _)| *job == from) {
+        export.render_job = None;
         let made = match result {
             JobResult::Document(text) => Ok(ExportDocument {
                 lines: text.lines().count(),
@@ -124,16 +122,16 @@ pub fn done(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResu
         export.documents.insert(format, made);
         return None;
     }
-    if export.saving == Some(from) {
-        export.saving = None;
-        saved(model, result);
+    if export.save_job == Some(from) {
+        export.save_job = None;
+        show_save_result(model, result);
         return None;
     }
     Some(result)
 }
 
-/// The result of saving is shown where it was requested, or in a line when nobody waited.
-fn saved(model: &mut Model, result: JobResult) {
+/// Shows the result in the save form, or as a notice if that was closed.
+fn show_save_result(model: &mut Model, result: JobResult) {
     let waiting = match &mut model.overlay {
         Some(Overlay::Save(form)) if form.stage == SaveState::Saving => Some(form),
         _ => None,
@@ -144,7 +142,7 @@ fn saved(model: &mut Model, result: JobResult) {
             if waiting.is_some() {
                 model.overlay = None;
             }
-            model.data.export.saved = Some(said.clone());
+            model.data.export.saved_notice = Some(said.clone());
             said
         }
         (JobResult::Saved(Saved::Exists(path)), Some(form)) => {
@@ -158,21 +156,21 @@ fn saved(model: &mut Model, result: JobResult) {
     model.notice = Some(said);
 }
 
-/// A name for the file: of the host, and of the target where the report is of one.
+/// A file name from the host and, if the report has only one, the target.
 fn file_name(report: &Report, format: Format) -> String {
-    let mut parts = vec!["walwise".to_owned(), plain(&report.host.name)];
+    let mut parts = vec!["walwise".to_owned(), slug(&report.host.name)];
     if let [one] = report.targets.as_slice() {
-        parts.push(plain(Subject::name(&one.target)));
+        parts.push(slug(Subject::name(&one.target)));
     }
     parts.retain(|part| !part.is_empty());
     format!("{}.{}", parts.join("-"), format.extension())
 }
 
-/// Letters and digits, and single dashes for everything else.
-fn plain(text: &str) -> String {
+/// Letters, digits, dots and underscores, with single dashes for everything else.
+fn slug(text: &str) -> String {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join("-").chars().take(LONGEST).collect()
+    words.join("-").chars().take(MAX_NAME_PART).collect()
 }
 
 #[cfg(test)]

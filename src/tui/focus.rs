@@ -1,101 +1,100 @@
-//! The parts of a report that concern one target, found once when the report or the target changes,
-//! so that drawing never searches. The parts common to all targets are found once per report,
-//! because on a large host that takes longer than a key press may.
+//! What concerns one target in a report, computed once when the report or the target changes, so
+//! that drawing never searches. What all targets share is computed once per report: on a large host
+//! that takes longer than a key press may.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use super::judged::{RuleResults, judged};
-use crate::facts::{Need, Scope, Subject};
-use crate::report::telling::{Advised, places_worst_first};
-use crate::report::{Report, TargetSummary, needed};
+use super::rule_results::{RuleResults, rule_results};
+use crate::facts::{MissingFact, Scope, Subject};
+use crate::report::view::{AdviceSections, indices_worst_first};
+use crate::report::{Report, TargetSummary, missing_facts};
 use crate::rules::{Level, Outcome};
 
-/// Positions in the report's lists, and the missing facts of the target.
+/// Indices into the report's lists, and the missing facts of the target.
 #[derive(Clone, Debug, Default)]
 pub struct Focus {
     pub target: Option<Subject>,
     pub title: String,
-    pub at: usize,
-    /// Its place among the targets from the worst on, from 0, and how many there are.
+    pub position: usize,
+    /// Its position counted from the worst, from 0, and the number of targets.
     pub place: (usize, usize),
-    /// The cluster that uses it.
+    /// The database cluster on this target.
     pub cluster: Option<Subject>,
-    /// Position of its verdict.
     pub verdict: Option<usize>,
     pub plan: Option<usize>,
     pub probe: Option<usize>,
-    /// What there is to do about it, in the words of the report.
-    pub advised: Advised,
-    /// Findings that cannot be decided.
+    /// The advice about it, as sections of the report.
+    pub advised: AdviceSections,
+    /// Indices of undecided findings.
     pub undecided: Vec<usize>,
-    /// What a warning or worse applies to.
-    pub amiss: BTreeSet<Subject>,
+    /// Subjects with a finding of level warning or above.
+    pub issues: BTreeSet<Subject>,
     /// The result of each rule.
     pub rules: Vec<RuleResults>,
-    /// Everything whose findings concern it, apart from the host.
-    pub concerned: BTreeSet<Subject>,
-    /// Facts about what concerns it that are unknown.
-    pub unknown: usize,
-    /// Facts that are missing, with the rules that each would help to decide; what the verdict
-    /// needs comes first.
-    pub needs: Vec<(Need, Vec<String>)>,
-    whole: Arc<Whole>,
+    /// Subjects whose findings concern the target, without the host.
+    pub related: BTreeSet<Subject>,
+    /// Number of unknown facts about these subjects.
+    pub unknown_count: usize,
+    /// Missing facts, each with the rules that it would help to decide; those for the verdict come
+    /// first.
+    pub needs: Vec<(MissingFact, Vec<String>)>,
+    shared: Arc<SharedOrder>,
 }
 
-/// The parts common to all targets of a report.
+/// What all targets of a report share.
 #[derive(Debug, Default)]
-struct Whole {
-    /// Positions of the targets, worst first.
+struct SharedOrder {
+    /// Indices of the targets, worst first.
     order: Vec<usize>,
 }
 
 impl Focus {
-    /// Looks for what concerns the target; the worst one where the report has no such target.
+    /// Selects the target, or the worst one if the report does not have it.
     pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
-        let whole = Whole {
-            order: places_worst_first(report),
+        let whole = SharedOrder {
+            order: indices_worst_first(report),
         };
-        Self::within(report, wanted, &Arc::new(whole))
+        Self::for_target(report, wanted, &Arc::new(whole))
     }
 
-    /// The same for the next target of the same report, from the worst on and round and round.
+    /// The next target of the same report, counted from the worst; wraps around.
     pub fn next(&self, report: &Report) -> Self {
-        let order = &self.whole.order;
+        let order = &self.shared.order;
         let next = order
             .get(self.place.0.saturating_add(1))
             .or_else(|| order.first());
         let next = next
             .and_then(|at| report.targets.get(*at))
             .map(|summary| &summary.target);
-        Self::within(report, next, &self.whole)
+        Self::for_target(report, next, &self.shared)
     }
 
-    /// The same for the target before.
+    /// The previous target; wraps around.
     pub fn previous(&self, report: &Report) -> Self {
         let last = self.place.1.saturating_sub(1);
         self.at_place(report, self.place.0.checked_sub(1).unwrap_or(last))
     }
 
-    /// The same for the target at this place, from the worst on.
+    /// The target at this position, counted from the worst.
     pub fn at_place(&self, report: &Report, place: usize) -> Self {
         let wanted = self
-            .whole
+            .shared
             .order
             .get(place)
             .and_then(|at| report.targets.get(*at));
-        Self::within(report, wanted.map(|summary| &summary.target), &self.whole)
+        Self::for_target(report, wanted.map(|summary| &summary.target), &self.shared)
     }
 
     /// The targets of the report, worst first.
     pub fn targets<'r>(&self, report: &'r Report) -> impl Iterator<Item = &'r TargetSummary> {
-        self.whole
+        self.shared
             .order
             .iter()
             .filter_map(|at| report.targets.get(*at))
     }
 
-    fn within(report: &Report, wanted: Option<&Subject>, whole: &Arc<Whole>) -> Self {
+    fn for_target(report: &Report, wanted: Option<&Subject>, whole: &Arc<SharedOrder>) -> Self {
         let order = &whole.order;
         let is_wanted =
             |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
@@ -110,9 +109,9 @@ impl Focus {
         let mut focus = Self {
             target: Some(target.clone()),
             title: summary.title.clone(),
-            at,
+            position: at,
             place: (place, order.len()),
-            whole: Arc::clone(whole),
+            shared: Arc::clone(whole),
             cluster: summary.cluster.clone(),
             verdict: report
                 .verdicts
@@ -125,12 +124,14 @@ impl Focus {
                 .position(|probe| probe.target == *target),
             ..Self::default()
         };
-        focus.concerned = summary.subjects.iter().cloned().collect();
-        focus.advised = Advised::new(report, summary);
+        focus.related = summary.subjects.iter().cloned().collect();
+        focus.advised = AdviceSections::new(report, summary);
         focus.sort_findings(report);
-        focus.rules = judged(report, &focus.concerned);
-        focus.needs = focus.missing(report);
-        focus.unknown = focus.gaps(report).saturating_add(focus.never_asked(report));
+        focus.rules = rule_results(report, &focus.related);
+        focus.needs = focus.missing_facts(report);
+        focus.unknown_count = focus
+            .count_gaps(report)
+            .saturating_add(focus.count_uncollected(report));
         focus
     }
 
@@ -140,7 +141,7 @@ impl Focus {
                 continue;
             }
             if finding.level >= Level::Warning && finding.outcome == Outcome::Applies {
-                self.amiss.insert(finding.subject.clone());
+                self.issues.insert(finding.subject.clone());
             }
             if matches!(finding.outcome, Outcome::Undecided { .. }) {
                 self.undecided.push(at);
@@ -152,46 +153,46 @@ impl Focus {
         self.undecided.sort_by_key(level);
     }
 
-    fn missing(&self, report: &Report) -> Vec<(Need, Vec<String>)> {
-        let Some(summary) = report.targets.get(self.at) else {
+    fn missing_facts(&self, report: &Report) -> Vec<(MissingFact, Vec<String>)> {
+        let Some(summary) = report.targets.get(self.position) else {
             return Vec::new();
         };
         let about = self
             .undecided
             .iter()
             .filter_map(|at| report.findings.get(*at));
-        let all = needed::of_target(report, summary, about);
+        let all = missing_facts::target_missing_facts(report, summary, about);
         all.into_iter()
             .map(|needed| (needed.need, needed.rules))
             .collect()
     }
 
-    /// Whether something about this subject concerns the target; the host always does.
+    /// Whether a subject concerns the target; the host always does.
     pub fn concerns(&self, subject: &Subject) -> bool {
-        subject.scope() == Scope::Host || self.concerned.contains(subject)
+        subject.scope() == Scope::Host || self.related.contains(subject)
     }
 
-    /// Everything that concerns the target, the host first.
+    /// All subjects that concern the target, the host first.
     pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
         static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
         let others = self
-            .concerned
+            .related
             .iter()
             .filter(|subject| subject.scope() != Scope::Host);
         std::iter::once(&*HOST).chain(others)
     }
 
-    /// How many facts that were asked for about what concerns it are unknown.
-    fn gaps(&self, report: &Report) -> usize {
+    /// Number of facts about these subjects that were collected but are unknown.
+    fn count_gaps(&self, report: &Report) -> usize {
         let rows = self
             .subjects()
             .flat_map(|subject| report.facts.rows_of(subject));
         rows.filter(|row| row.reading.is_gap()).count()
     }
 
-    /// How many of the missing facts are no gaps of the report, because nobody asked for them.
-    fn never_asked(&self, report: &Report) -> usize {
-        let was_asked = |need: &Need| {
+    /// Number of missing facts without a row in the report, because they were never collected.
+    fn count_uncollected(&self, report: &Report) -> usize {
+        let was_asked = |need: &MissingFact| {
             report
                 .facts
                 .rows_of(&need.subject)
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(focus.target, first.target);
     }
 
-    /// A fact that was asked for and would settle something too is one fact.
+    /// A collected unknown fact that would also decide a rule counts once.
     #[test]
     fn no_unknown_fact_is_counted_twice() {
         for report in [two_targets(), sample::at_risk()] {
@@ -236,7 +237,7 @@ mod tests {
                     .iter()
                     .map(|(need, _)| (&need.subject, need.fact.as_str()));
                 let all: BTreeSet<(&Subject, &str)> = asked.chain(needed).collect();
-                assert_eq!(focus.unknown, all.len());
+                assert_eq!(focus.unknown_count, all.len());
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The frame around every screen: the host, the tabs, the status line, and the keys. It decides
-//! nothing; the same model always yields the same picture.
+//! The frame around every screen: host, tabs, status line and keys. The same model always yields
+//! the same picture.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
@@ -7,33 +7,33 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
+use super::click_map::ClickMap;
 use super::command::{self, UserAction};
 use super::data::Activity;
 use super::filter::Filter;
-use super::hits::Hits;
 use super::model::{Model, PageView};
 use super::overlay;
 use super::page::PageState;
 use super::screen_id::ScreenId;
 use super::theme::{TextRole, Theme, to_ascii};
 use super::widgets::{area, interval, text};
-use crate::report::telling::what_if;
-use crate::report::telling::words::count;
+use crate::report::view::what_if;
+use crate::report::view::wording::count_noun;
 use crate::report::{Assumed, Report};
 
-/// The smallest terminal on which anything useful can be shown.
-pub const LEAST: Size = Size {
+/// The smallest supported terminal.
+pub const MIN_SIZE: Size = Size {
     width: 60,
     height: 15,
 };
 
-/// Columns in which the title of a target can be read.
-const TITLE: usize = 14;
+/// Columns reserved for the title of the target.
+const TITLE_WIDTH: usize = 14;
 
-/// Where the parts of the frame lie.
+/// The areas of the frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameLayout {
-    /// Host and what is unknown.
+    /// Host, and the number of unknown facts.
     pub header: Rect,
     pub tabs: Rect,
     pub rule: Rect,
@@ -42,8 +42,7 @@ pub struct FrameLayout {
     pub footer: Rect,
 }
 
-/// The parts for a terminal of this size.
-pub fn parts(size: Size) -> FrameLayout {
+pub fn layout(size: Size) -> FrameLayout {
     let (header, rest) = area::top(Rect::new(0, 0, size.width, size.height), 1);
     let (tabs, rest) = area::top(rest, 1);
     let (rule, rest) = area::top(rest, 1);
@@ -59,20 +58,20 @@ pub fn parts(size: Size) -> FrameLayout {
     }
 }
 
-/// Where a page is drawn: the body, without the row of what is looked for where there is one.
+/// The area of the page: the body, less the search row if there is one.
 pub fn body(size: Size, state: &PageState) -> Rect {
-    let body = parts(size).body;
+    let body = layout(size).body;
     area::top(body, u16::from(state.filter.is_some())).1
 }
 
-/// Draws everything; returns the clickable places.
-pub fn draw(model: &Model, buffer: &mut Buffer) -> Hits {
-    let mut hits = Hits::default();
+/// Draws everything; returns the clickable areas.
+pub fn draw(model: &Model, buffer: &mut Buffer) -> ClickMap {
+    let mut hits = ClickMap::default();
     let area = *buffer.area();
-    if area.width < LEAST.width || area.height < LEAST.height {
+    if area.width < MIN_SIZE.width || area.height < MIN_SIZE.height {
         too_small(area, buffer);
     } else {
-        whole(model, &mut hits, buffer);
+        draw_frame(model, &mut hits, buffer);
     }
     if model.data.theme.ascii {
         to_ascii(buffer);
@@ -80,20 +79,20 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Hits {
     hits
 }
 
-fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
+fn draw_frame(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     let area = *buffer.area();
-    let parts = parts(area.as_size());
+    let parts = layout(area.as_size());
     let theme = model.data.theme;
     header(model, parts.header, hits, buffer);
     tabs(model, parts.tabs, hits, buffer);
-    rule(parts.rule, theme.style(TextRole::Dim), buffer);
+    draw_rule(parts.rule, theme.style(TextRole::Dim), buffer);
     banner(model, parts.rule, buffer);
     let view = model.view();
     let PageView { page, state } = &view;
     let body = body(model.size, state);
     page.draw(state, theme, body, hits, buffer);
     if let Some(filter) = &state.filter {
-        finding(filter, theme, parts.body, buffer);
+        search_row(filter, theme, parts.body, buffer);
     }
     status(
         model,
@@ -103,7 +102,7 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
         buffer,
     );
     if model.overlay.is_some() || state.is_typing() {
-        // An overlay has the mouse to itself, like the keys; so has a text field.
+        // Overlays and text fields get mouse and keys to themselves.
         hits.clear();
     }
     footer(model, &view, parts.footer, hits, buffer);
@@ -111,7 +110,7 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
 }
 
 /// The search text, in the first row.
-fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
+fn search_row(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
     let (row, _) = area::top(body, 1);
     let cursor = if filter.typing { "_" } else { "" };
     let left = Line::from(vec![
@@ -121,9 +120,9 @@ fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
             usize::from(row.width).saturating_sub(24),
         )),
     ]);
-    both(
+    draw_both_sides(
         left,
-        Line::styled("esc shows everything ", theme.style(TextRole::Dim)),
+        Line::styled("esc clears ", theme.style(TextRole::Dim)),
         row,
         buffer,
     );
@@ -133,38 +132,38 @@ fn too_small(area: Rect, buffer: &mut Buffer) {
     let lines = [
         format!(
             "needs {}×{}, this is {}×{}",
-            LEAST.width, LEAST.height, area.width, area.height
+            MIN_SIZE.width, MIN_SIZE.height, area.width, area.height
         ),
-        "q quits; `walwise check` prints the same as text".to_owned(),
+        "q quits; `walwise check` prints a text report".to_owned(),
     ];
     let top = area.height.saturating_sub(2) / 2;
     for (line, row) in lines.iter().zip(area.rows().skip(usize::from(top))) {
-        Line::raw(text::fit(line, usize::from(row.width)))
+        Line::raw(text::truncate(line, usize::from(row.width)))
             .centered()
             .render(row, buffer);
     }
 }
 
-fn rule(area: Rect, style: Style, buffer: &mut Buffer) {
+fn draw_rule(area: Rect, style: Style, buffer: &mut Buffer) {
     Span::styled("─".repeat(usize::from(area.width)), style).render(area, buffer);
 }
 
-/// Left and right in one row; the left gives way.
-fn both(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
+/// Left and right text in one row; the left is cut if needed.
+fn draw_both_sides(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
     let (right_area, rest) = area::right(place, u16::try_from(right.width()).unwrap_or(u16::MAX));
     let (_, left_area) = area::right(rest, 1);
     left.render(left_area, buffer);
     right.render(right_area, buffer);
 }
 
-fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+fn header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let mut left = vec![Span::styled(" walwise", theme.style(TextRole::Heading))];
     let mut right = String::new();
     if let Some(report) = &model.data.report {
-        let unknown = model.data.focus.unknown;
+        let unknown = model.data.focus.unknown_count;
         if unknown > 0 {
-            right = format!("{} unknown ", count(unknown, "fact"));
+            right = format!("{} unknown ", count_noun(unknown, "fact"));
         }
         let name = format!("   {}", report.host.name);
         let room = usize::from(area.width)
@@ -175,8 +174,8 @@ fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         left.push(Span::raw(format!("   {}", host_line(report, room))));
     }
     let (place, _) = area::right(area, u16::try_from(text::width(&right)).unwrap_or(u16::MAX));
-    hits.press(place, "u");
-    both(
+    hits.add_key(place, "u");
+    draw_both_sides(
         Line::from(left),
         Line::styled(right, theme.style(TextRole::Doubt)),
         area,
@@ -184,7 +183,7 @@ fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     );
 }
 
-/// The host in so many columns; the least informative parts are dropped first.
+/// The host in so many columns, dropping the least informative parts first.
 fn host_line(report: &Report, room: usize) -> String {
     let host = &report.host;
     let who = match host.privileged {
@@ -203,20 +202,20 @@ fn host_line(report: &Report, room: usize) -> String {
     tries
         .into_iter()
         .find(|line| text::width(line) <= room)
-        .unwrap_or_else(|| text::fit(&rest, room))
+        .unwrap_or_else(|| text::truncate(&rest, room))
 }
 
-fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+fn tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
     let focus = &model.data.focus;
     let (which, list) = match focus.place {
         (_, 0 | 1) => (String::new(), ""),
         (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
     };
-    // The wider gaps go first, then the middle of the target; names of screens only where not even
-    // its ends have room.
+    // Narrow terminals lose the wide gaps first, then the middle of the target, then the names of
+    // the screens.
     let around = text::width(&which).saturating_add(text::width(list));
     let needed = text::width(&focus.title)
-        .min(TITLE)
+        .min(TITLE_WIDTH)
         .saturating_add(around)
         .saturating_add(2);
     let fits = |(named, gap): &(bool, u16)| {
@@ -246,7 +245,7 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         let tab = Span::styled(tab(screen, model, named), style);
         let (place, after) = area::left(rest, u16::try_from(tab.width()).unwrap_or(u16::MAX));
         tab.render(place, buffer);
-        hits.press(place, screen.digit());
+        hits.add_key(place, screen.digit());
         (_, rest) = area::left(after, gap);
     }
     let room = usize::from(rest.width)
@@ -258,10 +257,10 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     ));
     let (place, _) = area::right(rest, u16::try_from(target.width()).unwrap_or(u16::MAX));
     target.render(place, buffer);
-    hits.press(place, "t");
+    hits.add_key(place, "t");
 }
 
-/// A screen by its digit, with its name where there is room for names or it is the one in sight.
+/// The digit of a screen, with its name if there is room or it is the current one.
 fn tab(screen: ScreenId, model: &Model, named: bool) -> String {
     let name = if named || screen == model.screen {
         screen.title()
@@ -271,14 +270,14 @@ fn tab(screen: ScreenId, model: &Model, named: bool) -> String {
     format!("{} {name}", screen.digit()).trim_end().to_owned()
 }
 
-/// The assumptions, on every screen: nobody may mistake an assumed machine for the real one.
+/// The assumptions, on every screen, so that nobody mistakes an assumed host for the real one.
 fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     const WHAT_IF: &str = "WHAT IF  ";
-    let Some(supposed) = &model.data.supposed else {
+    let Some(supposed) = &model.data.assumed_host else {
         return;
     };
     let inner = area::inset(area, 1);
-    let leave = " W leaves ";
+    let leave = " W ends ";
     let assumed = &supposed.what_if.assumed;
     let more = match assumed.len() {
         0 | 1 => String::new(),
@@ -291,7 +290,7 @@ fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     let room = room.saturating_sub(text::width(WHAT_IF));
     let first = assumed
         .first()
-        .map(|one| in_room(one, room))
+        .map(|one| fitting_text(one, room))
         .unwrap_or_default();
     let says = format!(" {WHAT_IF}{first}{more} ");
     Span::styled(says, model.data.theme.style(TextRole::Doubt)).render(inner, buffer);
@@ -299,17 +298,23 @@ fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     Span::styled(leave, model.data.theme.style(TextRole::Doubt)).render(right, buffer);
 }
 
-/// What is assumed, in the longest words that have room.
-fn in_room(one: &Assumed, room: usize) -> String {
-    let [short, shorter] = what_if::in_short(one);
-    let all = [what_if::assumption(one).says.to_string(), short];
+/// The longest form of the assumption that fits.
+fn fitting_text(one: &Assumed, room: usize) -> String {
+    let [short, shorter] = what_if::short_forms(one);
+    let all = [what_if::assumption_bullet(one).text.to_string(), short];
     all.into_iter()
         .find(|says| text::width(says) <= room)
-        .unwrap_or_else(|| text::fit(&shorter, room))
+        .unwrap_or_else(|| text::truncate(&shorter, room))
 }
 
-/// The current activity, else the last event. A long notice extends upwards over several rows.
-fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, buffer: &mut Buffer) {
+/// The current activity, else the last event. A long notice takes several rows upwards.
+fn status(
+    model: &Model,
+    hidden: usize,
+    parts: &FrameLayout,
+    hits: &mut ClickMap,
+    buffer: &mut Buffer,
+) {
     let theme = model.data.theme;
     let room = usize::from(parts.status.width).saturating_sub(4);
     let more = if hidden > 0 {
@@ -318,7 +323,7 @@ fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, bu
         String::new()
     };
     let beside = room.saturating_sub(text::width(&more)).saturating_sub(2);
-    let busy = activity(model).map(|line| text::fit(&line, beside));
+    let busy = activity(model).map(|line| text::truncate(&line, beside));
     let is_quiet = busy.is_none() && model.notice.is_none();
     let said = busy.or_else(|| model.notice.clone()).unwrap_or_default();
     let (last, lines) = if text::width(&said) <= beside {
@@ -326,31 +331,31 @@ fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, bu
     } else {
         (String::new(), text::wrap(&said, room))
     };
-    rule(parts.status, theme.style(TextRole::Dim), buffer);
+    draw_rule(parts.status, theme.style(TextRole::Dim), buffer);
     let inner = area::inset(parts.status, 1);
     if !last.is_empty() {
         Span::raw(format!(" {last} ")).render(inner, buffer);
     }
-    if is_quiet && model.is_new && model.data.complete {
+    if is_quiet && model.shows_hints && model.data.complete {
         hints(model, inner, hits, buffer);
     }
     let (right, _) = area::right(inner, u16::try_from(text::width(&more)).unwrap_or(0));
     Span::raw(more).render(right, buffer);
-    hits.press(right, "pgdn");
+    hits.add_key(right, "pgdn");
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let (above, _) = area::bottom(parts.body, rows.saturating_add(u16::from(rows > 0)));
     Clear.render(above, buffer);
     let (edge, above) = area::top(above, 1);
     if rows > 0 {
-        rule(edge, theme.style(TextRole::Dim), buffer);
+        draw_rule(edge, theme.style(TextRole::Dim), buffer);
     }
     for (line, row) in lines.into_iter().zip(area::inset(above, 2).rows()) {
         Line::raw(line).render(row, buffer);
     }
 }
 
-/// A few keys, until the first is pressed.
-fn hints(model: &Model, mut rest: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+/// A few keys, until the first key press.
+fn hints(model: &Model, mut rest: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
     for (key, label) in command::hints(model) {
         let line = Line::from(vec![
             Span::raw(" "),
@@ -359,31 +364,29 @@ fn hints(model: &Model, mut rest: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         ]);
         let (place, after) = area::left(rest, u16::try_from(line.width()).unwrap_or(u16::MAX));
         line.render(place, buffer);
-        hits.press(place, key);
+        hits.add_key(place, key);
         rest = after;
     }
 }
 
-/// The activity in the background, in a line.
+/// The background activity, in one line.
 pub fn activity(model: &Model) -> Option<String> {
     const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
     let turning = FRAMES
         .iter()
         .cycle()
-        .nth(model.beat % FRAMES.len())
+        .nth(model.animation_frame % FRAMES.len())
         .copied()
         .unwrap_or_default();
     match &model.data.activity {
         Activity::Idle => None,
         Activity::Collecting { what, .. } => Some(format!("{turning} reading {what} …")),
         Activity::Planning { target, .. } => Some(format!(
-            "{turning} looking where {} can be measured …",
+            "{turning} planning the probe of {} …",
             target.name()
         )),
-        Activity::Supposing { .. } => {
-            Some(format!("{turning} working out what would be different …"))
-        }
-        Activity::Wanting { .. } => Some(format!("{turning} making the plan …")),
+        Activity::Assuming { .. } => Some(format!("{turning} evaluating the assumptions …")),
+        Activity::Replanning { .. } => Some(format!("{turning} computing the plan …")),
         Activity::Probing {
             cancelled: true, ..
         } => Some(format!("{turning} stopping the probe …")),
@@ -393,15 +396,15 @@ pub fn activity(model: &Model) -> Option<String> {
             ..
         } => Some(format!(
             "{turning} {}  {}  {}",
-            progress.phase.words(),
+            progress.phase.description(),
             interval::progress(progress.share, 12),
-            progress.how_far()
+            progress.remaining_time()
         )),
     }
 }
 
-/// As many of the available keys as fit; help and quit are always among them.
-fn footer(model: &Model, view: &PageView, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+/// As many of the available keys as fit; help and quit always.
+fn footer(model: &Model, view: &PageView, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
     let commands = command::commands(model, view);
     let shown: Vec<&UserAction> = commands
         .iter()
@@ -415,34 +418,34 @@ fn footer(model: &Model, view: &PageView, area: Rect, hits: &mut Hits, buffer: &
         .saturating_sub(right)
         .saturating_sub(2);
     let mut rest = area;
-    for command in fitting(&others, room).iter().chain(&program) {
-        let (key, label) = split(command);
+    for command in fitting_commands(&others, room).iter().chain(&program) {
+        let (key, label) = footer_words(command);
         let (place, after) = area::left(rest, u16::try_from(width(command)).unwrap_or(u16::MAX));
         let key = Span::styled(key, model.data.theme.style(TextRole::Accent));
         Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))])
             .render(place, buffer);
-        hits.press(place, command.keys);
+        hits.add_key(place, command.keys);
         rest = after;
     }
 }
 
-fn split(command: &UserAction) -> (&'static str, &'static str) {
+fn footer_words(command: &UserAction) -> (&'static str, &'static str) {
     command
         .footer
         .split_once(' ')
         .unwrap_or((command.footer, ""))
 }
 
-/// Columns of a command in the footer, with the gap behind it.
+/// Columns of a command in the footer, including the gap after it.
 fn width(command: &UserAction) -> usize {
-    let (key, label) = split(command);
+    let (key, label) = footer_words(command);
     text::width(key)
         .saturating_add(text::width(label))
         .saturating_add(4)
 }
 
-/// The first commands, as many as there is room for.
-fn fitting<'a>(commands: &'a [&'a UserAction], room: usize) -> &'a [&'a UserAction] {
+/// The first commands, as many as fit.
+fn fitting_commands<'a>(commands: &'a [&'a UserAction], room: usize) -> &'a [&'a UserAction] {
     let mut taken = 0_usize;
     let fits = commands.iter().take_while(|command| {
         taken = taken.saturating_add(width(command));

@@ -1,6 +1,5 @@
-//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until an
-//! event. What the terminal sends is read as fast as it comes, so that Ctrl-C is found behind
-//! anything.
+//! Keys, mouse and signals as messages, each from its own blocking thread. Terminal input is read
+//! as fast as it arrives, so that Ctrl-C is found behind any amount of it.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -19,22 +18,21 @@ use super::msg::Msg;
 use super::queue::InputQueue;
 use super::terminal::{self, Decoder};
 
-/// The longest time for which a terminal that accepts no output (such as a stopped one) may delay
-/// the exit.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The most bytes of one read; a terminal of Linux hands on fewer.
-const READ: usize = 1 << 16;
-/// The interval between attempts to read a terminal that belongs to another process group.
-const AWAY: Duration = Duration::from_millis(100);
+/// How long a terminal that accepts no output, such as a stopped one, may delay the exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Linux terminals return less per read.
+const READ_SIZE: usize = 1 << 16;
+/// Interval of read attempts while another process group has the terminal.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Starts listening for signals. Call it before taking the terminal over, so that none can leave it
-/// in that state.
+/// Starts listening for signals. Call it before taking over the terminal, so that no signal can
+/// leave it in that state.
 pub fn signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn("signals", move || {
         for number in &mut signals {
             if matches!(number, SIGTERM | SIGINT | SIGHUP) {
-                leave_in_any_case(number);
+                exit_after_timeout(number);
             }
             if out.send(Msg::Signal(number)).is_err() {
                 return;
@@ -43,8 +41,8 @@ pub fn signals(out: Sender<Msg>) -> io::Result<()> {
     })
 }
 
-/// Starts listening for being stopped and continued, where others mind the signals that end us.
-pub fn stops(out: Sender<Msg>) -> io::Result<()> {
+/// Starts listening for stop and continue only; the caller handles the other signals.
+pub fn stop_signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTSTP, SIGCONT])?;
     spawn("stops", move || {
         for number in &mut signals {
@@ -55,43 +53,43 @@ pub fn stops(out: Sender<Msg>) -> io::Result<()> {
     })
 }
 
-/// Ends the process after a while, in case drawing is stuck on a terminal that takes no output.
-fn leave_in_any_case(number: i32) {
+/// Ends the process after a timeout, in case drawing hangs on a terminal that accepts no output.
+fn exit_after_timeout(number: i32) {
     let end = move || {
-        thread::sleep(PATIENCE);
-        terminal::leave_without_output();
+        thread::sleep(EXIT_TIMEOUT);
+        terminal::restore_modes();
         signal_hook::low_level::exit(number.saturating_add(128));
     };
     // If no thread can be started, the normal exit has to suffice.
     let _ = spawn("patience", end);
 }
 
-/// Starts listening for keys, the mouse, and the closing of the terminal. A change of its size is
-/// left to the signal.
+/// Starts listening for keys, the mouse, and the closing of the terminal. Size changes arrive as a
+/// signal.
 pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
     let closed = out.clone();
     let keys = out.clone();
     spawn("hangup", move || {
-        if until_closed() {
+        if wait_until_closed() {
             let _ = closed.send(Msg::Hangup);
         }
     })?;
     spawn("keys", move || {
-        // Blocked, it makes a read in the background fail instead of stopping the whole process.
+        // With SIGTTIN blocked, a read in the background fails instead of stopping the process.
         let _ = SigSet::from(Signal::SIGTTIN).thread_block();
         let mut decoder = Decoder::default();
-        let mut bytes = vec![0; READ];
+        let mut bytes = vec![0; READ_SIZE];
         let mut failed = false;
         loop {
-            let msgs = match read(&mut bytes, decoder.patience()) {
+            let msgs = match read_input(&mut bytes, decoder.timeout()) {
                 Ok(Some(read)) => decoder.decode(read),
-                Ok(None) => decoder.quiet(),
+                Ok(None) => decoder.flush(),
                 // After two failures in the foreground the terminal is gone; the thread above
                 // reports it. A single one may date from the background.
                 Err(_) if failed && terminal::in_foreground() => return,
                 Err(_) => {
                     failed = terminal::in_foreground();
-                    thread::sleep(AWAY);
+                    thread::sleep(RETRY_INTERVAL);
                     continue;
                 }
             };
@@ -101,7 +99,7 @@ pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
                 return;
             }
             if interrupts {
-                // As the terminal itself does at this key: what was typed or pasted before must not
+                // As the terminal itself does at this key: text typed or pasted before must not
                 // reach the shell.
                 let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
                 decoder = Decoder::default();
@@ -110,9 +108,8 @@ pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
     })
 }
 
-/// Reads what there is; `None` where nothing came in this time. The end of input is an error: a
-/// terminal has none.
-fn read(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> {
+/// Reads available bytes; `None` after `wait`. End of input is an error, as a terminal has none.
+fn read_input(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> {
     let stdin = io::stdin();
     let wait = wait
         .and_then(|wait| PollTimeout::try_from(wait).ok())
@@ -130,9 +127,9 @@ fn read(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> 
     }
 }
 
-/// Blocks until the terminal is closed, which poll(2) reports without being asked; reading fails in
-/// the background, too.
-fn until_closed() -> bool {
+/// Blocks until the terminal is closed. poll(2) reports that without any requested event, whereas
+/// reading also fails in the background.
+fn wait_until_closed() -> bool {
     let stdin = io::stdin();
     loop {
         let mut asked = [PollFd::new(stdin.as_fd(), PollFlags::empty())];

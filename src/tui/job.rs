@@ -1,8 +1,8 @@
-//! One piece of work in the background: what is asked for, how far it is, what it came to.
+//! A background job: the request, its progress, and its result.
 
 use std::sync::Arc;
 
-use super::supposed::{Supposed, Supposition};
+use super::hypothesis::{AssumedHost, Supposition};
 use crate::facts::{Source, Subject};
 use crate::measure::Progress;
 use crate::report::{Format, Report};
@@ -20,7 +20,7 @@ pub enum Job {
     /// [`super::jobs::Worker::suppose`].
     Suppose(Vec<Supposition>),
     /// [`super::jobs::Worker::want`].
-    Want(Subject, Option<NewFilesystem>),
+    ChooseFilesystem(Subject, Option<NewFilesystem>),
     /// [`super::jobs::Worker::raw`].
     Raw(Source, String),
     /// [`super::jobs::Worker::document`].
@@ -29,54 +29,50 @@ pub enum Job {
     Save(Save),
 }
 
-/// A document to be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
     pub format: Format,
-    /// The document as displayed, so that exactly that is saved; `None` to make it first.
+    /// The document as displayed; `None` to render it first.
     pub document: Option<Arc<str>>,
-    /// The name of the file as it was typed.
+    /// The file name as typed.
     pub name: String,
-    /// Whether a file of this name may be replaced.
+    /// Whether an existing file may be replaced.
     pub replace: bool,
 }
 
-/// Which job; numbers go up.
+/// Identifies a job; numbers increase.
 pub type JobId = u64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobResult {
     Report(Box<Report>),
-    /// The description of a probe.
+    /// What a probe would do, to be confirmed.
     Plan(Vec<String>),
-    /// The assumed machine and its differences.
-    Supposed(Box<Supposed>),
+    /// The host under assumptions.
+    AssumedHost(Box<AssumedHost>),
     /// The raw lines behind a value.
     Raw(Source, String, Vec<String>),
-    /// A report as a document.
     Document(Arc<str>),
-    /// The result of saving a file.
     Saved(Saved),
-    /// Why there is nothing, in a sentence.
+    /// The error, as a sentence.
     Failed(String),
 }
 
-/// The result of saving a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// It is in this file, by its whole path.
+    /// Saved under this absolute path.
     At(String),
-    /// There is this file already; nothing was written.
+    /// The file exists already; nothing was written.
     Exists(String),
 }
 
 #[derive(Clone, Debug)]
-pub enum Partial {
+pub enum JobProgress {
     /// The step of reading, such as `mounts`.
     Reading(String),
     Report(Box<Report>),
-    /// The rules by which the machine is going to be judged.
+    /// The rules for the coming report.
     Rules(Arc<RuleSet>),
-    /// How the measurement goes.
+    /// Progress of a measurement.
     Probing(Box<Progress>),
 }

@@ -1,7 +1,7 @@
-//! Work in the background: each job on its own thread, its progress and result as messages.
+//! Background jobs: each on its own thread, with progress and result as messages.
 //!
-//! The work itself is defined by the [`Worker`] that the caller provides. A worker that panics
-//! loses only its own job; the screen stays and reports the failure.
+//! The caller's [`Worker`] does the work. A worker that panics loses only its own job; the screen
+//! stays and reports the failure.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -11,48 +11,51 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use super::job::{Job, JobId, JobResult, Partial, Save, Saved};
+use super::hypothesis::{AssumedHost, Supposition};
+use super::job::{Job, JobId, JobProgress, JobResult, Save, Saved};
 use super::msg::Msg;
-use super::supposed::{Supposed, Supposition};
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
 
-/// The work that the user interface delegates. Every method runs on a thread of its own and may
-/// take as long as it needs.
+/// The work that the screens delegate. Every method runs on its own thread and may block.
 pub trait Worker: Send + Sync {
-    /// Reads the machine and judges what was read. The error is a sentence for the user.
-    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String>;
+    /// Reads the host and evaluates the rules. The error is a sentence for the user.
+    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String>;
 
-    /// Says in a few lines what a probe of this target would write, where, and how long it takes.
-    /// Writes nothing. The error says why it may not be probed.
+    /// Describes what a probe of this target would write, where, and for how long. Writes nothing.
+    /// The error is the refusal.
     fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String>;
 
-    /// Measures this target as planned and judges again. Once `cancel` is set it ends soon, and
-    /// what was measured until then is in the report.
+    /// Measures this target as planned and returns a new report. After `cancel` is set it ends
+    /// soon, with the results so far in the report.
     fn probe(
         &self,
         target: &Subject,
         cancel: &Arc<AtomicBool>,
-        progress: &mut dyn FnMut(Partial),
+        progress: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String>;
 
-    /// Computes the differences if these facts were others. The facts of the real machine stay. The
-    /// error says why one of them cannot be assumed.
-    fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
+    /// Evaluates assumptions; the facts of the real host are kept. The error says why one of them
+    /// is refused.
+    fn suppose(&self, suppositions: &[Supposition]) -> Result<AssumedHost, String>;
 
-    /// Judges again with this file system wanted on a free disk, or with none. The error says why
-    /// it cannot be made.
-    fn want(&self, target: &Subject, filesystem: Option<NewFilesystem>) -> Result<Report, String>;
+    /// Reports again with this file system for a free disk; `None` restores the recommended one.
+    /// The error says why it cannot be created.
+    fn choose_filesystem(
+        &self,
+        target: &Subject,
+        filesystem: Option<NewFilesystem>,
+    ) -> Result<Report, String>;
 
-    /// The lines that this value was read from, display-safe; none where its source has none.
-    fn raw(&self, source: &Source, value: &str) -> Vec<String>;
+    /// The lines that this value was read from, display-safe; empty if its source has none.
+    fn raw_lines(&self, source: &Source, value: &str) -> Vec<String>;
 
-    /// The report of the machine itself, as it was given last, in this form.
+    /// The last report of the real host in this format.
     fn document(&self, format: Format) -> Result<String, String>;
 
-    /// Writes a document to a file, whole or not at all; what is there is replaced only if it may
-    /// be. The error is a sentence for the user.
+    /// Writes a document to a file atomically; replaces an existing file only if allowed. The error
+    /// is a sentence for the user.
     fn save(
         &self,
         format: Format,
@@ -69,7 +72,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Jobs of this worker, heard on this channel.
+    /// Runs jobs of this worker; messages go to `out`.
     pub fn new(worker: Arc<dyn Worker>, out: Sender<Msg>) -> Self {
         Self {
             worker,
@@ -86,12 +89,12 @@ impl Jobs {
             let result = catch_unwind(AssertUnwindSafe(|| {
                 perform(&*worker, &job, id, &cancel, &out)
             }));
-            let result = result.unwrap_or_else(|panic| JobResult::Failed(panicked(&*panic)));
-            // Nobody receives it once the user interface exits.
+            let result = result.unwrap_or_else(|panic| JobResult::Failed(panic_message(&*panic)));
+            // After the loop has ended nobody receives it.
             let _ = out.send(Msg::Done(id, result));
         };
         if let Err(error) = thread::Builder::new().name(format!("job {id}")).spawn(run) {
-            let failed = JobResult::Failed(format!("no thread could be started: {error}"));
+            let failed = JobResult::Failed(format!("cannot start a thread: {error}"));
             let _ = self.out.send(Msg::Done(id, failed));
         }
     }
@@ -102,22 +105,21 @@ impl Jobs {
         }
     }
 
-    /// Asks all of them to stop.
+    /// Asks all jobs to stop.
     pub fn cancel_all(&self) {
         self.running
             .values()
             .for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
     }
 
-    /// Whether something runs that has files to put away before its end.
-    pub fn has_to_tidy(&self) -> bool {
+    /// Whether a running job has files to clean up or complete.
+    pub fn has_cleanup(&self) -> bool {
         self.running
             .values()
             .any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_)))
     }
 
-    /// Forgets one that has ended.
-    pub fn ended(&mut self, id: JobId) {
+    pub fn remove(&mut self, id: JobId) {
         self.running.remove(&id);
     }
 }
@@ -135,7 +137,7 @@ fn perform(
     let report = match job {
         Job::Collect => worker.collect(&mut progress),
         Job::Probe(target) => worker.probe(target, cancel, &mut progress),
-        Job::Want(target, filesystem) => worker.want(target, *filesystem),
+        Job::ChooseFilesystem(target, filesystem) => worker.choose_filesystem(target, *filesystem),
         Job::PlanProbe(target) => {
             return worker
                 .plan_probe(target)
@@ -143,10 +145,14 @@ fn perform(
         }
         Job::Suppose(suppositions) => {
             let supposed = worker.suppose(suppositions).map(Box::new);
-            return supposed.map_or_else(JobResult::Failed, JobResult::Supposed);
+            return supposed.map_or_else(JobResult::Failed, JobResult::AssumedHost);
         }
         Job::Raw(source, value) => {
-            return JobResult::Raw(source.clone(), value.clone(), worker.raw(source, value));
+            return JobResult::Raw(
+                source.clone(),
+                value.clone(),
+                worker.raw_lines(source, value),
+            );
         }
         Job::Document(format) => {
             let document = worker.document(*format);
@@ -170,14 +176,14 @@ fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
     worker.save(save.format, &document, &save.name, save.replace)
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    // The message may contain anything, including bytes read from the machine.
+    // The message may contain anything, including bytes read from the host.
     format!(
         "this is a bug in walwise: {}",
-        crate::text::safe(text.as_bytes())
+        crate::text::display_safe(text.as_bytes())
     )
 }

@@ -1,38 +1,37 @@
-//! Keys by name: `j`, `G`, `?`, `esc`, `ctrl-c`. Commands, help and tests all use these names; no
-//! other module knows the terminal's own key codes.
+//! Keys by name: `j`, `G`, `?`, `esc`, `ctrl-c`. Commands, help and tests use these names; only the
+//! decoder knows the terminal's key codes.
 
 use std::fmt;
 
-/// A key that was pressed, by its name.
+/// A pressed key, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyPress(String);
 
 impl KeyPress {
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         Self(name.to_owned())
     }
 
-    /// The key that types a character; `None` for what is no character to type.
+    /// The key that types a character; `None` for a control character.
     pub fn character(c: char) -> Option<Self> {
         match c {
-            ' ' => Some(Self::named("space")),
+            ' ' => Some(Self::from_name("space")),
             c if c.is_control() => None,
             c => Some(Self(c.to_string())),
         }
     }
 
-    /// A letter pressed with Control.
     pub fn control(letter: char) -> Self {
         Self(format!("ctrl-{}", letter.to_ascii_lowercase()))
     }
 
-    /// Whether it is among these, written as `"down j"`.
+    /// Whether it is among these names, written as `"down j"`.
     pub fn is_in(&self, names: &str) -> bool {
         names.split(' ').any(|name| name == self.0)
     }
 
-    /// The character it types, when it types one.
-    pub fn types(&self) -> Option<char> {
+    /// The character that it types, if any.
+    pub fn typed_char(&self) -> Option<char> {
         let mut chars = self.0.chars();
         match (chars.next(), chars.next()) {
             (Some(c), None) => Some(c),
@@ -48,8 +47,8 @@ impl fmt::Display for KeyPress {
     }
 }
 
-/// Key names as help shows them: arrows for the arrow keys, commas between.
-pub fn shown(names: &str) -> String {
+/// Key names as help shows them: arrows for the arrow keys.
+pub fn display_names(names: &str) -> String {
     let one = |name| match name {
         "up" => "↑",
         "down" => "↓",

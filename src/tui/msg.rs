@@ -1,41 +1,41 @@
-//! Events of the user interface, and the effects it requests. A session is a list of messages, so
-//! that any session can be replayed as a test.
+//! Events of the screens, and the effects that they request. A session is a list of messages, so
+//! any session can be replayed as a test.
 
 use ratatui::layout::Position;
 
-use super::job::{Job, JobId, JobResult, Partial};
+use super::job::{Job, JobId, JobProgress, JobResult};
 use super::key::KeyPress;
 
 #[derive(Debug)]
 pub enum Msg {
     Key(KeyPress),
-    /// These characters were typed into a text, one after the other.
+    /// Characters typed into a text field.
     Text(String),
-    /// This was pasted. It may be anything.
+    /// Pasted text: untrusted, any content.
     Paste(String),
-    /// The mouse did this on this cell.
-    Mouse(Pointed, Position),
-    /// Input was read, and waits in the queue.
+    /// A mouse action at this cell.
+    Mouse(MouseAction, Position),
+    /// Wake-up: input is in the queue.
     Input,
     Signal(i32),
     Hangup,
-    /// Time for the next frame of what animates.
+    /// The next animation frame.
     Tick,
-    /// A job says how far it is.
-    Progress(JobId, Partial),
+    /// Progress of a job.
+    Progress(JobId, JobProgress),
     Done(JobId, JobResult),
 }
 
 impl Msg {
-    /// Whether it is the key that ends everything.
+    /// Whether it is Ctrl-C.
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Self::Key(key) if key.is_in("ctrl-c"))
     }
 
-    /// The character that it types, when it types one.
-    pub fn types(&self) -> Option<char> {
+    /// The character that it types, if any.
+    pub fn typed_char(&self) -> Option<char> {
         if let Self::Key(key) = self {
-            key.types()
+            key.typed_char()
         } else {
             None
         }
@@ -43,37 +43,36 @@ impl Msg {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pointed {
-    /// The left button was pressed.
+pub enum MouseAction {
+    /// The left button.
     Click,
-    /// The wheel was turned away from the user.
+    /// Away from the user.
     WheelUp,
-    /// The wheel was turned towards the user.
+    /// Towards the user.
     WheelDown,
 }
 
-/// Something to be done outside of the model.
+/// A side effect to be performed outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SideEffect {
     Start(JobId, Job),
-    /// Ask a job to stop; it ends when it can.
+    /// Asks a job to stop.
     Cancel(JobId),
-    /// Put a text on the clipboard.
+    /// Copies a text to the clipboard.
     Copy(String),
-    /// Take the mouse, or leave it to the terminal.
+    /// Whether we handle the mouse, or the terminal does.
     Mouse(bool),
-    /// Give the terminal back and stop, until continued.
+    /// Restores the terminal and stops, until continued.
     Suspend,
-    /// Forget what was drawn and ask for the size, for a screen that has another one or that
-    /// something else wrote on.
-    Renew,
-    /// Take the terminal again, after having been continued.
+    /// Redraws everything at the current size, after a resize or foreign output.
+    Redraw,
+    /// Takes over the terminal again, after being continued.
     Resume,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Quit,
-    /// This signal, or the key that stands for it.
+    /// Ended by this signal, or by the key for it.
     Signal(i32),
 }

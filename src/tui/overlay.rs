@@ -1,9 +1,8 @@
-//! The overlays: the lists of every command and of all targets, the questions before a probe and
-//! before a file is written, and the choices of assumptions and of a file system.
+//! The overlays: lists of commands and of targets, questions before a probe and before saving, and
+//! the choice of assumptions and of a file system.
 
 pub mod pane {
-    //! What the overlays are made of: a frame, a list to choose from, and the keys that answer a
-    //! question.
+    //! Building blocks of the overlays: a frame, a list to choose from, and a row of keys.
 
     use std::ops::Range;
 
@@ -13,19 +12,19 @@ pub mod pane {
     use ratatui::text::{Line, Span};
     use ratatui::widgets::{Block, Clear, Widget};
 
-    use crate::tui::hits::Hits;
+    use crate::tui::click_map::ClickMap;
     use crate::tui::theme::{TextRole, Theme};
     use crate::tui::widgets::{area, text};
 
-    /// Columns of a question.
+    /// Width of an overlay, in columns.
     pub const WIDTH: u16 = 76;
 
-    /// Keys and what each would answer, in a row.
-    pub fn answers(
+    /// Draws a row of keys with their labels.
+    pub fn key_row(
         theme: Theme,
         choices: &[(&str, &str)],
         row: Rect,
-        hits: &mut Hits,
+        hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
         let mut rest = row;
@@ -35,60 +34,60 @@ pub mod pane {
             let (place, after) = area::left(rest, u16::try_from(wide).unwrap_or(u16::MAX));
             let key_style = theme.style(TextRole::Accent);
             Line::from(vec![Span::styled(*key, key_style), Span::raw(said)]).render(place, buffer);
-            hits.press(place, key);
+            hits.add_key(place, key);
             (_, rest) = area::left(after, 4);
         }
     }
 
-    /// Draws a titled text with the answers beneath it, which stay visible where the text is longer
-    /// than the screen.
-    pub fn ask(
+    /// Draws a titled text with keys below it, which stay visible if the text is longer than the
+    /// screen.
+    pub fn draw_question(
         theme: Theme,
         (title, mut lines): (&str, Vec<Line<'static>>),
         choices: &[(&str, &str)],
         area: Rect,
-        hits: &mut Hits,
+        hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
         let height = u16::try_from(lines.len())
             .unwrap_or(u16::MAX)
             .saturating_add(4)
             .min(area.height);
-        let inner = pane(theme, title, WIDTH.min(area.width), height, area, buffer);
+        let inner = draw_frame(theme, title, WIDTH.min(area.width), height, area, buffer);
         lines.truncate(usize::from(inner.height.saturating_sub(2)));
         let below = lines.len().saturating_add(1);
         for (line, row) in lines.into_iter().zip(inner.rows()) {
             line.render(row, buffer);
         }
         if let Some(row) = inner.rows().nth(below) {
-            answers(theme, choices, row, hits, buffer);
+            key_row(theme, choices, row, hits, buffer);
         }
     }
 
-    /// The rows of the frame.
+    /// Top and bottom border.
     const FRAME: usize = 2;
-    /// Rows of a list that are no entries: the frame, what was typed, and what is said beneath.
-    const OTHERS: u16 = 5;
+    /// Rows of a list that are not entries: borders, typed text, and hints below.
+    const OTHER_ROWS: u16 = 5;
 
-    /// The entries that a screenful of a list is, on a screen with a body this high.
-    pub fn screenful(body: u16) -> usize {
-        usize::from(body.saturating_sub(OTHERS)).max(1)
+    /// Entries per page of a list, for a screen body this high.
+    pub fn page_size(body: u16) -> usize {
+        usize::from(body.saturating_sub(OTHER_ROWS)).max(1)
     }
 
     /// A list to choose from.
-    pub struct Choices<'a> {
+    pub struct ChoiceList<'a> {
         pub title: &'a str,
         pub width: u16,
-        /// Before the entries.
+        /// Lines before the entries.
         pub above: Vec<Line<'static>>,
         pub count: usize,
         pub chosen: usize,
-        /// Beneath the entries; the number of those out of sight where it is empty.
+        /// Lines after the entries; if empty, the number of hidden entries.
         pub below: Vec<Line<'static>>,
     }
 
-    impl Choices<'_> {
-        /// Draws as many entries as fit, the chosen one among them; gives their places.
+    impl ChoiceList<'_> {
+        /// Draws as many entries as fit, including the chosen one; returns their areas.
         pub fn draw(
             self,
             theme: Theme,
@@ -101,8 +100,8 @@ pub mod pane {
             let wanted = rows(self.above.len() + self.count + said + FRAME);
             let width = self.width.min(whole.width);
             let room = usize::from(width).saturating_sub(4);
-            let title = text::fit(self.title, room);
-            let inner = pane(
+            let title = text::truncate(self.title, room);
+            let inner = draw_frame(
                 theme,
                 &title,
                 width,
@@ -139,8 +138,8 @@ pub mod pane {
         }
     }
 
-    /// What is typed into a list behind a mark, or what can be.
-    pub fn typed(theme: Theme, mark: &'static str, typed: &str, asks: &str) -> Line<'static> {
+    /// The typed text after a mark, or a placeholder.
+    pub fn input_line(theme: Theme, mark: &'static str, typed: &str, asks: &str) -> Line<'static> {
         let (shown, role) = match typed {
             "" => (asks.to_owned(), TextRole::Dim),
             typed => (format!("{typed}_"), TextRole::Plain),
@@ -151,8 +150,8 @@ pub mod pane {
         ])
     }
 
-    /// A frame with a title in the middle of the area, emptied; gives what is inside of it.
-    pub fn pane(
+    /// Draws an empty frame with a title, centred; returns its inner area.
+    pub fn draw_frame(
         theme: Theme,
         title: &str,
         width: u16,
@@ -183,20 +182,20 @@ mod confirm {
     use ratatui::layout::Rect;
     use ratatui::text::Line;
 
-    use super::pane::{WIDTH, ask};
+    use super::pane::{WIDTH, draw_question};
     use crate::facts::Subject;
-    use crate::tui::hits::Hits;
+    use crate::tui::click_map::ClickMap;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
-    /// Draws the plan, or why there is none.
+    /// Draws the plan, or the refusal.
     pub fn draw(
         model: &Model,
         target: &Subject,
         plan: &Result<Vec<String>, String>,
         area: Rect,
-        hits: &mut Hits,
+        hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
         let theme = model.data.theme;
@@ -224,9 +223,9 @@ mod confirm {
             Ok(_) => format!("Probe of {}", target.name()),
             Err(_) => format!("{} cannot be probed", target.name()),
         };
-        ask(
+        draw_question(
             theme,
-            (&text::fit(&title, room), lines),
+            (&text::truncate(&title, room), lines),
             question,
             area,
             hits,
@@ -235,35 +234,34 @@ mod confirm {
     }
 }
 mod filesystem {
-    //! The choice of a file system for a free disk: what can be made at which price, and why the
-    //! rest cannot.
+    //! The choice of a file system for a free disk, with trade-offs and refusals.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Modifier;
     use ratatui::text::Line;
 
-    use super::pane::{Choices, WIDTH};
+    use super::pane::{ChoiceList, WIDTH};
     use crate::report::FilesystemChoice;
     use crate::tui::model::Model;
-    use crate::tui::standing::mark;
+    use crate::tui::target_row::selection_mark;
     use crate::tui::theme::{TextRole, Theme};
     use crate::tui::widgets::columns::{self, Column, StyledText};
     use crate::tui::widgets::text;
 
-    /// Draws the list, with what is to be said of the chosen one beneath.
+    /// Draws the list, with the explanation of the chosen entry below.
     pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
         let theme = model.data.theme;
         let choices = model.data.filesystems();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let (says, role) = choices
             .get(chosen)
-            .map_or((String::new(), TextRole::Dim), said);
+            .map_or((String::new(), TextRole::Dim), explanation);
         let says = text::wrap(&says, room)
             .into_iter()
             .map(|line| Line::styled(line, theme.style(role)));
-        let list = Choices {
-            title: &format!("Which file system for {}?", model.data.focus.title),
+        let list = ChoiceList {
+            title: &format!("File system for {}", model.data.focus.title),
             width: WIDTH,
             above: Vec::new(),
             count: choices.len(),
@@ -301,13 +299,13 @@ mod filesystem {
             name
         };
         let place = match (choice.first, choice.wanted) {
-            (true, true) => "the first choice, and wanted",
-            (true, false) => "the first choice",
-            (false, true) => "wanted",
+            (true, true) => "first choice, chosen",
+            (true, false) => "first choice",
+            (false, true) => "chosen",
             (false, false) => "",
         };
         let refused = if choice.refused.is_some() {
-            "cannot be made here"
+            "not possible here"
         } else {
             ""
         };
@@ -317,19 +315,22 @@ mod filesystem {
             .collect::<Vec<_>>()
             .join("; ");
         vec![
-            mark(theme, is_chosen),
+            selection_mark(theme, is_chosen),
             (choice.filesystem.to_string(), name),
             (says, theme.style(TextRole::Dim)),
         ]
     }
 
-    /// Why it cannot be made, else what its rule says of it and what it costs.
-    fn said(choice: &FilesystemChoice) -> (String, TextRole) {
+    /// Why it cannot be created, else the rule's title and the trade-off.
+    fn explanation(choice: &FilesystemChoice) -> (String, TextRole) {
         if let Some(why) = &choice.refused {
             return (why.clone(), TextRole::Doubt);
         }
         let title = choice.title.as_ref().map(|title| format!("{title}."));
-        let price = choice.price.as_ref().map(|price| format!("Price: {price}"));
+        let price = choice
+            .price
+            .as_ref()
+            .map(|price| format!("Trade-off: {price}"));
         (
             title.into_iter().chain(price).collect::<Vec<_>>().join(" "),
             TextRole::Dim,
@@ -337,17 +338,17 @@ mod filesystem {
     }
 }
 mod help {
-    //! Help and command palette in one: every command of the screen below, filtered by the typed
-    //! text; unavailable ones are dim and give the reason.
+    //! Help and command palette in one: the commands of the screen below, filtered by typed text.
+    //! Unavailable ones are dim, with the reason.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Modifier;
     use ratatui::text::{Line, Span};
 
-    use super::pane::{Choices, typed};
+    use super::pane::{ChoiceList, input_line};
+    use crate::tui::click_map::{ClickMap, ClickTarget};
     use crate::tui::command::{self, UserAction};
-    use crate::tui::hits::{Hit, Hits};
     use crate::tui::key;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
@@ -360,25 +361,25 @@ mod help {
         filter: &str,
         chosen: usize,
         area: Rect,
-        hits: &mut Hits,
+        hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
         let theme = model.data.theme;
-        let commands = command::filtered(model, filter);
-        // Beneath stands the whole reason why the chosen command cannot be done.
+        let commands = command::help_entries(model, filter);
+        // The reason why the chosen command is unavailable, in full.
         let why = commands
             .get(chosen)
             .and_then(|command| command.enabled.as_ref().err());
-        let list = Choices {
+        let list = ChoiceList {
             title: "Help",
             width: WIDTH,
-            above: vec![typed(theme, "/ ", filter, "type to filter")],
+            above: vec![input_line(theme, "/ ", filter, "type to filter")],
             count: commands.len(),
             chosen,
             below: why
                 .map(|why| {
                     let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
-                    let says = text::fit(&format!("not now: {why}"), room);
+                    let says = text::truncate(&format!("unavailable: {why}"), room);
                     Line::styled(says, theme.style(TextRole::Doubt))
                 })
                 .into_iter()
@@ -398,16 +399,16 @@ mod help {
                     command.group.title()
                 };
                 group = Some(command.group);
-                entry(model, command, heading, at == chosen, room)
+                entry_line(model, command, heading, at == chosen, room)
             };
             shown.map(line).collect()
         });
         for (at, row) in places {
-            hits.add(row, Hit::Entry(at));
+            hits.add(row, ClickTarget::Entry(at));
         }
     }
 
-    fn entry(
+    fn entry_line(
         model: &Model,
         command: &UserAction,
         heading: &str,
@@ -432,33 +433,37 @@ mod help {
                 theme.style(TextRole::Accent),
             ),
             Span::styled(
-                text::pad(&key::shown(command.keys), keys_room),
+                text::pad(&key::display_names(command.keys), keys_room),
                 theme.style(TextRole::Accent),
             ),
-            Span::styled(text::fit(&said, said_room), said_style),
+            Span::styled(text::truncate(&said, said_room), said_style),
         ])
     }
 }
 mod save {
-    //! The question before a document is saved: the name of the file, and whether an existing one
-    //! may be replaced.
+    //! The question before saving: the file name, and whether to replace an existing file.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::{Line, Span};
 
-    use super::pane::{WIDTH, ask};
+    use super::pane::{WIDTH, draw_question};
+    use crate::tui::click_map::ClickMap;
     use crate::tui::documents::{SaveForm, SaveState};
-    use crate::tui::hits::Hits;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
-    /// Columns before the name.
     const INDENT: usize = 6;
 
-    /// Draws the name with its cursor, what is to be said about it, and the answers.
-    pub fn draw(model: &Model, form: &SaveForm, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+    /// Draws the name with its cursor, a hint or error, and the keys.
+    pub fn draw(
+        model: &Model,
+        form: &SaveForm,
+        area: Rect,
+        hits: &mut ClickMap,
+        buffer: &mut Buffer,
+    ) {
         let theme = model.data.theme;
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let name = match form.stage {
@@ -475,7 +480,7 @@ mod save {
         let mut lines = vec![Line::from(named), Line::default()];
         let (says, role) = match &form.stage {
             SaveState::Naming(None) => (
-                "A name without a directory is in the one where walwise was started.",
+                "A bare name is saved in the directory walwise was started in.",
                 TextRole::Dim,
             ),
             SaveState::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
@@ -492,7 +497,7 @@ mod save {
                 .map(|line| Line::styled(line, theme.style(role))),
         );
         let choices: &[(&str, &str)] = match form.stage {
-            SaveState::Naming(_) => &[("enter", "save"), ("esc", "do not")],
+            SaveState::Naming(_) => &[("enter", "save"), ("esc", "cancel")],
             SaveState::Saving => &[("esc", "do not wait")],
             SaveState::Exists(_) => &[
                 ("y", "replace it"),
@@ -501,26 +506,26 @@ mod save {
             ],
         };
         let title = format!("Save as {}", form.format.name());
-        ask(theme, (&title, lines), choices, area, hits, buffer);
+        draw_question(theme, (&title, lines), choices, area, hits, buffer);
     }
 }
 mod targets {
-    //! The list of targets, the worst first, filtered by the typed text.
+    //! The list of targets, worst first, filtered by the typed text.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::Line;
 
-    use super::pane::{Choices, WIDTH, typed};
+    use super::pane::{ChoiceList, WIDTH, input_line};
     use crate::report::TargetSummary;
+    use crate::tui::click_map::{ClickMap, ClickTarget};
     use crate::tui::command;
-    use crate::tui::hits::{Hit, Hits};
     use crate::tui::model::Model;
-    use crate::tui::standing;
+    use crate::tui::target_row;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns;
 
-    /// Columns of a name.
+    /// Columns for the title.
     const NAME: usize = 44;
 
     pub fn draw(
@@ -528,7 +533,7 @@ mod targets {
         filter: &str,
         chosen: usize,
         area: Rect,
-        hits: &mut Hits,
+        hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
         let theme = model.data.theme;
@@ -536,11 +541,11 @@ mod targets {
             return;
         };
         let found: Vec<(usize, &TargetSummary)> = command::overlay_targets(model, filter).collect();
-        let none = Line::styled("No target has such a name.", theme.style(TextRole::Doubt));
-        let list = Choices {
+        let none = Line::styled("No target matches.", theme.style(TextRole::Doubt));
+        let list = ChoiceList {
             title: "Targets, worst first",
             width: WIDTH,
-            above: vec![typed(theme, "/ ", filter, "type to filter")],
+            above: vec![input_line(theme, "/ ", filter, "type to filter")],
             count: found.len(),
             chosen,
             below: if found.is_empty() {
@@ -551,63 +556,62 @@ mod targets {
         };
         let cells = |at: usize| {
             let (_, target) = found.get(at)?;
-            Some(standing::cells(report, target, at == chosen, NAME, theme))
+            Some(target_row::cells(report, target, at == chosen, NAME, theme))
         };
         let places = list.draw(theme, area, buffer, |shown, room| {
             columns::lines(
                 &shown.filter_map(cells).collect::<Vec<_>>(),
-                &standing::SHAPE,
+                &target_row::COLUMNS,
                 room,
             )
         });
         for (at, place) in places {
             if let Some((target, _)) = found.get(at) {
-                hits.add(place, Hit::Target(*target));
+                hits.add(place, ClickTarget::Target(*target));
             }
         }
     }
 }
 mod what_if {
-    //! What if: the list of facts that can be assumed, then the value of the chosen one.
+    //! Assumptions: the list of facts that can be assumed, then the values of the chosen one.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Modifier;
     use ratatui::text::Line;
 
-    use super::pane::{Choices, WIDTH, typed};
+    use super::pane::{ChoiceList, WIDTH, input_line};
+    use crate::tui::labels;
     use crate::tui::model::Model;
-    use crate::tui::standing::mark;
+    use crate::tui::target_row::selection_mark;
     use crate::tui::theme::{TextRole, Theme};
     use crate::tui::what_if::{MenuItem, Picker, SelectableFact};
     use crate::tui::widgets::columns::{self, Column, StyledText};
     use crate::tui::widgets::text;
-    use crate::tui::words;
 
-    /// Draws the list of facts, or that of values.
     pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
         let theme = model.data.theme;
         let entries = picker.entries();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let mut above = picker
-            .of
+            .fact
             .as_deref()
-            .map(|choice| about(choice, theme, room))
+            .map(|choice| fact_lines(choice, theme, room))
             .unwrap_or_default();
-        let (sign, asks) = match &picker.of {
-            None => ("/ ", "type to find any fact of this target"),
+        let (sign, asks) = match &picker.fact {
+            None => ("/ ", "type to find a fact of this target"),
             Some(_) => ("= ", "type a value"),
         };
-        above.push(typed(theme, sign, picker.typed.text(), asks));
-        let title = match &picker.of {
+        above.push(input_line(theme, sign, picker.input.text(), asks));
+        let title = match &picker.fact {
             None => "What if: which fact?".to_owned(),
-            Some(of) if of.really.is_known() => {
+            Some(of) if of.actual.is_known() => {
                 format!("What if: {} of {}", of.key.name, of.subject)
             }
-            Some(of) => format!("State by hand: {} of {}", of.key.name, of.subject),
+            Some(of) => format!("Enter value: {} of {}", of.key.name, of.subject),
         };
-        let below = said(picker, entries.len(), theme, room);
-        let choices = Choices {
+        let below = hint(picker, entries.len(), theme, room);
+        let choices = ChoiceList {
             title: &title,
             width: WIDTH,
             above,
@@ -622,49 +626,48 @@ mod what_if {
                 .skip(shown.start)
                 .take(shown.len())
                 .collect();
-            list(&shown, picker.chosen, theme, room)
+            entry_lines(&shown, picker.chosen, theme, room)
         });
     }
 
-    /// The description of a fact, and its reading.
-    fn about(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    /// The description of a fact, and its current value.
+    fn fact_lines(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
         let dim = theme.style(TextRole::Dim);
         let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
         let mut lines: Vec<Line<'static>> = doc.map(|line| Line::styled(line, dim)).collect();
-        lines.push(Line::raw(text::fit(
-            &format!("now      {}", choice.now()),
+        lines.push(Line::raw(text::truncate(
+            &format!("now      {}", choice.current_value()),
             room,
         )));
-        if let Some(supposed) = &choice.supposed {
-            let line = text::fit(&format!("supposed {supposed}"), room);
+        if let Some(supposed) = &choice.assumed_value {
+            let line = text::truncate(&format!("assumed  {supposed}"), room);
             lines.push(Line::styled(line, theme.style(TextRole::Doubt)));
         }
         lines
     }
 
-    /// The text below the list: a mistake, else the form of a value, and a reminder that nothing
-    /// here opens anything.
-    fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
-        let mistake = picker.mistake.clone().or_else(|| picker.refused());
-        let (says, role) = match (&mistake, &picker.of) {
+    /// The text below the list: an error, else the format of a value, or what assumptions never
+    /// affect.
+    fn hint(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
+        let mistake = picker.mistake.clone().or_else(|| picker.sign_mistake());
+        let (says, role) = match (&mistake, &picker.fact) {
             (Some(mistake), _) => (mistake.clone(), TextRole::Doubt),
             (None, Some(of)) if entries == 0 => {
-                let now = if of.really.is_known() {
-                    "; tab takes what it is now"
+                let now = if of.actual.is_known() {
+                    "; Tab fills in the current value"
                 } else {
                     ""
                 };
                 (
-                    format!("{} is {}{now}", of.key.name, of.key.kind.words()),
+                    format!("{} is {}{now}", of.key.name, of.key.kind.description()),
                     TextRole::Dim,
                 )
             }
-            (None, _) if entries == 0 => (
-                "no fact of this target has such a name".to_owned(),
-                TextRole::Doubt,
-            ),
+            (None, _) if entries == 0 => {
+                ("no fact of this target matches".to_owned(), TextRole::Doubt)
+            }
             (None, _) => {
-                let says = "Nothing assumed or entered affects plans or exports, or allows what can lose data.";
+                let says = "Assumptions never affect plans or exports, nor unlock settings that can lose data.";
                 (says.to_owned(), TextRole::Dim)
             }
         };
@@ -675,7 +678,7 @@ mod what_if {
             .collect()
     }
 
-    fn list(
+    fn entry_lines(
         shown: &[(usize, &MenuItem<'_>)],
         chosen: usize,
         theme: Theme,
@@ -691,7 +694,7 @@ mod what_if {
             } else {
                 plain
             };
-            let mark = mark(theme, is_chosen);
+            let mark = selection_mark(theme, is_chosen);
             let dim = theme.style(TextRole::Dim);
             rows.push(match entry {
                 MenuItem::Fact(choice) => {
@@ -701,13 +704,13 @@ mod what_if {
                         choice.group
                     };
                     group = choice.group;
-                    let now = match &choice.supposed {
+                    let now = match &choice.assumed_value {
                         Some(supposed) => {
-                            (format!("supposed {supposed}"), theme.style(TextRole::Doubt))
+                            (format!("assumed {supposed}"), theme.style(TextRole::Doubt))
                         }
-                        None => (choice.now(), dim),
+                        None => (choice.current_value(), dim),
                     };
-                    let of = (words::subject(&choice.subject), plain);
+                    let of = (labels::subject_label(&choice.subject), plain);
                     vec![
                         (heading.to_owned(), dim),
                         mark,
@@ -716,8 +719,8 @@ mod what_if {
                         now,
                     ]
                 }
-                MenuItem::Word(word) => vec![mark, ((*word).to_owned(), name)],
-                MenuItem::Really => vec![mark, ("as it really is".to_owned(), name)],
+                MenuItem::Value(word) => vec![mark, ((*word).to_owned(), name)],
+                MenuItem::ActualValue => vec![mark, ("the real value".to_owned(), name)],
             });
         }
         let facts = [
@@ -736,11 +739,11 @@ mod what_if {
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::hits::Hits;
+use super::click_map::ClickMap;
 use super::model::{Model, Overlay};
 
-/// Draws what lies over the screen, within this area.
-pub fn draw(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+/// Draws the overlay within this area.
+pub fn draw(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
     match &model.overlay {
         None => {}
         Some(Overlay::Help { filter, chosen }) => {

@@ -1,8 +1,8 @@
 //! A page: blocks of lines, some of which can be selected and unfolded. Every screen is one.
 //!
-//! It moves, scrolls and draws, without knowing the meaning of the blocks. A wide page may have a
-//! pane beside it, which is a page itself; keys go to one of the two. The selection is stored by
-//! name, not by position, so that it survives a newer report.
+//! It moves, scrolls and draws without knowing what the blocks mean. A wide page may have a pane at
+//! its right, which is a page itself; keys go to one of the two. The selection is kept by name, so
+//! that it survives a new report.
 
 mod block;
 
@@ -15,68 +15,67 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub use self::block::{Block, Enter};
+pub use self::block::{Block, EnterEffect};
+use super::click_map::{ClickMap, ClickTarget};
 use super::filter::Filter;
-use super::hits::{Hit, Hits};
-use super::side::Side;
+use super::sidebar::Sidebar;
 use super::theme::{TextRole, Theme};
 use super::widgets::area;
 
-/// Columns at the left for the mark of the selection.
+/// Columns at the left for the selection mark.
 const GUTTER: u16 = 3;
 
-/// Which of the blocks that are not all right.
+/// The direction of a jump to a block with a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seek {
+pub enum JumpToIssue {
     Next,
     Previous,
 }
 
-/// The contents of a screen, from top to bottom.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     pub blocks: Vec<Block>,
     pub pane: Option<Pane>,
-    /// The column at its left.
-    pub side: Option<Side>,
+    /// The column at the left of the page.
+    pub side: Option<Sidebar>,
 }
 
 /// A page at the right of another one.
 #[derive(Clone, Debug)]
 pub struct Pane {
     pub page: Box<Page>,
-    /// Its columns, with the line at its left.
+    /// In columns, including the line at its left.
     pub width: u16,
 }
 
 impl Pane {
-    /// Columns for the content of a pane that is drawn this wide.
-    pub fn room(width: u16) -> usize {
-        Page::room(width.saturating_sub(1))
+    /// Columns for the content of a pane this wide.
+    pub fn content_width(width: u16) -> usize {
+        Page::content_width(width.saturating_sub(1))
     }
 }
 
-/// Where the user is on a page.
+/// The user's position on a page.
 #[derive(Clone, Debug, Default)]
 pub struct PageState {
-    /// The selected block, by name; the first one where there is none of this name.
+    /// The selected block, by name; the first selectable block if there is none of this name.
     pub selected: Option<String>,
-    /// The unfolded blocks, by name.
+    /// Unfolded blocks, by name.
     pub unfolded: BTreeSet<String>,
     pub filter: Option<Filter>,
-    /// Whether only what is unknown is shown, where a screen has such a thing.
+    /// Whether only unknown facts are shown, on screens that support it.
     pub only_unknown: bool,
-    /// Whether name and source of everything are shown, where a screen folds them.
+    /// Whether names and sources are shown, on screens that fold them.
     pub with_sources: bool,
-    /// Where the user is, or was, in the pane beside.
+    /// The position in the pane.
     pane: Option<Box<PageState>>,
     in_pane: bool,
     scroll: usize,
 }
 
 impl PageState {
-    /// The state with nothing chosen, unfolded or searched for; the display filter stays.
-    pub fn at_its_top(&self) -> Self {
+    /// A state without selection, unfolded blocks or search; display options stay.
+    pub fn reset(&self) -> Self {
         Self {
             only_unknown: self.only_unknown,
             with_sources: self.with_sources,
@@ -84,19 +83,18 @@ impl PageState {
         }
     }
 
-    /// Whether this block is unfolded.
     pub fn is_unfolded(&self, key: &str) -> bool {
         self.unfolded.contains(key)
     }
 
-    /// Whether something that is said so is shown.
+    /// Whether an element with this text is shown.
     pub fn passes(&self, said: &str) -> bool {
         self.filter
             .as_ref()
             .is_none_or(|filter| filter.passes(said))
     }
 
-    /// Whether only what has certain words is shown.
+    /// Whether a filter is active.
     pub fn is_searching(&self) -> bool {
         self.filter
             .as_ref()
@@ -108,29 +106,27 @@ impl PageState {
         self.filter.as_ref().is_some_and(|filter| filter.typing)
     }
 
-    /// Where the user is in the pane beside.
-    pub fn beside(&self) -> Self {
+    /// The position in the pane.
+    pub fn pane_state(&self) -> Self {
         self.pane.as_deref().cloned().unwrap_or_default()
     }
 
-    /// Moves into the pane beside.
     pub fn enter_pane(&mut self) {
         self.pane.get_or_insert_default();
         self.in_pane = true;
     }
 
-    /// Returns from the pane beside.
     pub fn leave_pane(&mut self) {
         self.in_pane = false;
     }
 }
 
-/// A way to move on a page.
+/// A movement on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Motion {
-    /// To the line or block before.
+    /// To the previous line or block.
     Up,
-    /// To the line or block after.
+    /// To the next line or block.
     Down,
     PageUp,
     PageDown,
@@ -139,9 +135,8 @@ pub enum Motion {
 }
 
 impl Motion {
-    /// The place in a list of so many entries that this leads to from `at`, a screenful being
-    /// `page` entries.
-    pub fn among(self, at: usize, page: usize, count: usize) -> usize {
+    /// The index reached from `at` in a list of `count` entries, with `page` entries per page.
+    pub fn position_after(self, at: usize, page: usize, count: usize) -> usize {
         let last = count.saturating_sub(1);
         let next = match self {
             Self::Up => at.saturating_sub(1),
@@ -156,8 +151,8 @@ impl Motion {
 }
 
 impl Page {
-    /// Columns for the content of a page that is drawn this wide.
-    pub fn room(width: u16) -> usize {
+    /// Columns for the content of a page this wide.
+    pub fn content_width(width: u16) -> usize {
         usize::from(width.saturating_sub(GUTTER).saturating_sub(1))
     }
 
@@ -166,7 +161,7 @@ impl Page {
         self.blocks.push(Block::text(lines));
     }
 
-    /// Adds a heading with an empty line before it, and something secondary at its right.
+    /// Adds a heading with an empty line before it, and dim text at its right.
     pub fn heading(&mut self, theme: Theme, title: &str, aside: &str) {
         let mut lines = Vec::new();
         if !self.blocks.is_empty() {
@@ -179,57 +174,55 @@ impl Page {
         self.blocks.push(Block::heading(lines));
     }
 
-    /// Keeps only the blocks whose text, or whose heading's, is wanted, each below its heading.
-    pub fn find(&mut self, wanted: impl Fn(&str) -> bool) {
+    /// Keeps only blocks that match by their own text or their heading's, each below its heading.
+    pub fn retain_matching(&mut self, wanted: impl Fn(&str) -> bool) {
         let (mut heading, mut over) = (None, String::new());
         for block in std::mem::take(&mut self.blocks) {
             if block.is_heading {
-                over = block.said();
+                over = block.plain_text();
                 heading = Some(block);
-            } else if wanted(&format!("{over} {}", block.said())) {
+            } else if wanted(&format!("{over} {}", block.plain_text())) {
                 self.blocks.extend(heading.take());
                 self.blocks.push(block);
             }
         }
     }
 
-    /// Whether keys go to the pane. If the page has none any more, because the terminal has become
-    /// narrower, they go to the page.
-    pub fn is_beside(&self, state: &PageState) -> bool {
-        self.entered(state).is_some()
+    /// Whether keys go to the pane; false if the terminal has become too narrow for one.
+    pub fn is_in_pane(&self, state: &PageState) -> bool {
+        self.active_pane(state).is_some()
     }
 
-    /// Where the user is on that of page and pane to which keys go.
-    pub fn place<'s>(&self, state: &'s PageState) -> &'s PageState {
-        self.entered(state).map_or(state, |(_, beside)| beside)
+    /// The state of the page or pane that has the keys.
+    pub fn active_state<'s>(&self, state: &'s PageState) -> &'s PageState {
+        self.active_pane(state).map_or(state, |(_, beside)| beside)
     }
 
-    /// The same, to change it.
-    pub fn place_mut<'s>(&self, state: &'s mut PageState) -> &'s mut PageState {
-        if self.is_beside(state) {
+    /// The same, mutable.
+    pub fn active_state_mut<'s>(&self, state: &'s mut PageState) -> &'s mut PageState {
+        if self.is_in_pane(state) {
             state.pane.get_or_insert_default()
         } else {
             state
         }
     }
 
-    fn entered<'s>(&self, state: &'s PageState) -> Option<(&Self, &'s PageState)> {
+    fn active_pane<'s>(&self, state: &'s PageState) -> Option<(&Self, &'s PageState)> {
         let pane = self.pane.as_ref().filter(|_| state.in_pane)?;
         Some((&pane.page, state.pane.as_deref()?))
     }
 
-    /// The selected block of that of page and pane to which keys go.
+    /// The selected block of the page or pane that has the keys.
     pub fn selected(&self, state: &PageState) -> Option<&Block> {
-        let (page, state) = self.entered(state).unwrap_or((self, state));
+        let (page, state) = self.active_pane(state).unwrap_or((self, state));
         page.chosen(state).map(|(_, block)| block)
     }
 
-    /// The selected block of the page itself, wherever keys go.
-    pub fn main(&self, state: &PageState) -> Option<&Block> {
+    /// The selected block of the page itself, even while keys go to the pane.
+    pub fn main_selection(&self, state: &PageState) -> Option<&Block> {
         self.chosen(state).map(|(_, block)| block)
     }
 
-    /// Blocks that can be selected.
     pub fn selectable(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().filter(|block| block.key.is_some())
     }
@@ -238,13 +231,13 @@ impl Page {
         self.blocks.iter().map(|block| block.lines.len()).sum()
     }
 
-    /// Lines below the last one in sight, of that of page and pane to which keys go.
+    /// Hidden lines below, of the page or pane that has the keys.
     pub fn hidden_below(&self, state: &PageState, height: u16) -> usize {
-        let (page, state) = self.entered(state).unwrap_or((self, state));
-        page.below(state, usize::from(height))
+        let (page, state) = self.active_pane(state).unwrap_or((self, state));
+        page.lines_below(state, usize::from(height))
     }
 
-    fn below(&self, state: &PageState, height: usize) -> usize {
+    fn lines_below(&self, state: &PageState, height: usize) -> usize {
         self.height()
             .saturating_sub(self.scroll(state, height).saturating_add(height))
     }
@@ -274,10 +267,10 @@ impl Page {
         state.scroll.min(self.height().saturating_sub(height))
     }
 
-    /// Moves on a page that is drawn this high, or in the pane beside it.
+    /// Moves on a page drawn this high, or in its pane.
     pub fn go(&self, state: &mut PageState, motion: Motion, height: u16) {
-        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_beside(state)) {
-            return pane.page.go(self.place_mut(state), motion, height);
+        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
+            return pane.page.go(self.active_state_mut(state), motion, height);
         }
         let height = usize::from(height);
         state.scroll = self.scroll(state, height);
@@ -308,18 +301,20 @@ impl Page {
         }
     }
 
-    /// Selects the next block that is not all right, or the one before, round and round.
-    pub fn seek(&self, state: &mut PageState, way: Seek, height: u16) {
-        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_beside(state)) {
-            return pane.page.seek(self.place_mut(state), way, height);
+    /// Selects the next or previous block with a problem; wraps around.
+    pub fn jump_to_issue(&self, state: &mut PageState, way: JumpToIssue, height: u16) {
+        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
+            return pane
+                .page
+                .jump_to_issue(self.active_state_mut(state), way, height);
         }
         let from = self.chosen(state).map(|(lines, _)| lines.start);
-        let amiss = || self.items().filter(|(_, block)| block.is_amiss);
+        let amiss = || self.items().filter(|(_, block)| block.has_issue);
         let found = match way {
-            Seek::Next => amiss()
+            JumpToIssue::Next => amiss()
                 .find(|(lines, _)| Some(lines.start) > from)
                 .or_else(|| amiss().next()),
-            Seek::Previous => amiss()
+            JumpToIssue::Previous => amiss()
                 .rfind(|(lines, _)| Some(lines.start) < from)
                 .or_else(|| amiss().next_back()),
         };
@@ -329,26 +324,26 @@ impl Page {
         }
     }
 
-    /// Whether anything where keys go is not all right.
-    pub fn has_amiss(&self, state: &PageState) -> bool {
-        let (page, _) = self.entered(state).unwrap_or((self, state));
-        page.selectable().any(|block| block.is_amiss)
+    /// Whether the page or pane that has the keys has a problem.
+    pub fn has_issue(&self, state: &PageState) -> bool {
+        let (page, _) = self.active_pane(state).unwrap_or((self, state));
+        page.selectable().any(|block| block.has_issue)
     }
 
-    /// Scrolls so that the selected block is in sight, its heading too where it follows one.
+    /// Scrolls the selected block into view, with its heading if it follows one.
     pub fn reveal(&self, state: &mut PageState, height: u16) {
-        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_beside(state)) {
-            return pane.page.reveal(self.place_mut(state), height);
+        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
+            return pane.page.reveal(self.active_state_mut(state), height);
         }
         let height = usize::from(height);
         state.scroll = self.scroll(state, height);
         if let Some((lines, _)) = self.chosen(state) {
-            self.show(state, &lines, height);
+            self.scroll_to(state, &lines, height);
         }
     }
 
-    /// Moves to the next block if it begins in sight or right below, else by one line: nothing is
-    /// skipped unseen.
+    /// Selects the next block if it starts in view or right below, else scrolls one line, so that
+    /// nothing is skipped unseen.
     fn down(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
         let after = match self.chosen(state) {
@@ -365,7 +360,7 @@ impl Page {
         match next {
             Some((lines, block)) => {
                 state.selected.clone_from(&block.key);
-                self.show(state, &lines, height);
+                self.scroll_to(state, &lines, height);
             }
             None => state.scroll = state.scroll.saturating_add(1),
         }
@@ -384,15 +379,15 @@ impl Page {
         match previous.filter(|(lines, _)| lines.end >= state.scroll) {
             Some((lines, block)) => {
                 state.selected.clone_from(&block.key);
-                self.show_end(state, &lines, height);
+                self.scroll_to_end(state, &lines, height);
             }
             None => state.scroll = state.scroll.saturating_sub(1),
         }
     }
 
-    /// Scrolls as little as is needed to have these lines in sight, from their first line on.
-    fn show(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
-        let start = self.with_heading(lines.start);
+    /// Scrolls as little as possible to show these lines, from their first on.
+    fn scroll_to(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
+        let start = self.heading_start(lines.start);
         if lines.start < state.scroll {
             state.scroll = start;
         } else if lines.end > state.scroll.saturating_add(height) {
@@ -405,9 +400,9 @@ impl Page {
         }
     }
 
-    /// The same when coming from below: their last line is in sight.
-    fn show_end(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
-        let start = self.with_heading(lines.start);
+    /// The same from below: shows their last line.
+    fn scroll_to_end(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
+        let start = self.heading_start(lines.start);
         if lines.end.saturating_sub(start) > height {
             state.scroll = lines.end.saturating_sub(height);
         } else {
@@ -418,9 +413,8 @@ impl Page {
         }
     }
 
-    /// The first line of what cannot be selected before this line: a heading belongs to the block
-    /// beneath it.
-    fn with_heading(&self, start: usize) -> usize {
+    /// The first line of unselectable lines before this one: a heading stays with its block.
+    fn heading_start(&self, start: usize) -> usize {
         self.items()
             .map(|(lines, _)| lines.end)
             .rfind(|end| *end <= start)
@@ -441,13 +435,13 @@ impl Page {
         }
     }
 
-    /// Draws what is in sight.
+    /// Draws the visible lines.
     pub fn draw(
         &self,
         state: &PageState,
         theme: Theme,
         area: Rect,
-        hits: &mut Hits,
+        hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
         let area = match &self.side {
@@ -455,47 +449,47 @@ impl Page {
             None => area,
         };
         let Some(Pane { page: inner, width }) = &self.pane else {
-            return self.column(state, theme, TextRole::Accent, area, hits, buffer);
+            return self.draw_column(state, theme, TextRole::Accent, area, hits, buffer);
         };
-        let beside = self.is_beside(state);
+        let beside = self.is_in_pane(state);
         let (right, left) = area::right(area, *width);
         let (line, right) = area::left(right, 1);
         for row in line.rows() {
             Span::styled("│", theme.style(TextRole::Dim)).render(row, buffer);
         }
-        let within = state.beside();
-        // Lines are clickable where keys go; a click on the other side moves there.
-        let nowhere = &mut Hits::default();
+        let within = state.pane_state();
+        // Lines are clickable only where keys go; a click on the other side moves there.
+        let nowhere = &mut ClickMap::default();
         if beside {
-            self.column(state, theme, TextRole::Dim, left, nowhere, buffer);
-            hits.press(left, "esc");
-            return inner.column(&within, theme, TextRole::Accent, right, hits, buffer);
+            self.draw_column(state, theme, TextRole::Dim, left, nowhere, buffer);
+            hits.add_key(left, "esc");
+            return inner.draw_column(&within, theme, TextRole::Accent, right, hits, buffer);
         }
-        self.column(state, theme, TextRole::Accent, left, hits, buffer);
-        // A reader outside the pane needs a hint that it continues.
-        let more = inner.below(&within, usize::from(right.height));
+        self.draw_column(state, theme, TextRole::Accent, left, hits, buffer);
+        // While keys go to the page, a hint shows that the pane continues.
+        let more = inner.lines_below(&within, usize::from(right.height));
         let (last, above) = area::bottom(right, u16::from(more > 0));
-        inner.column(&within, theme, TextRole::Plain, above, nowhere, buffer);
+        inner.draw_column(&within, theme, TextRole::Plain, above, nowhere, buffer);
         if self
             .selected(state)
-            .is_some_and(|block| block.enter == Enter::Beside)
+            .is_some_and(|block| block.enter == EnterEffect::OpenPane)
         {
-            hits.press(right, "enter");
+            hits.add_key(right, "enter");
         }
         if more > 0 {
-            let said = format!("   ↓ {} more: enter", more.saturating_add(1));
+            let said = format!("   ↓ {} more (enter)", more.saturating_add(1));
             Span::styled(said, theme.style(TextRole::Dim)).render(last, buffer);
         }
     }
 
-    /// Draws one of page and pane; without a selection in the plain role.
-    fn column(
+    /// Draws the page or the pane; `TextRole::Plain` draws no selection.
+    fn draw_column(
         &self,
         state: &PageState,
         theme: Theme,
         cursor: TextRole,
         area: Rect,
-        hits: &mut Hits,
+        hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
         let scroll = self.scroll(state, usize::from(area.height));
@@ -512,13 +506,13 @@ impl Page {
         for ((block, mark, first, line), row) in lines.skip(scroll).zip(area.rows()) {
             if let Some(key) = &block.key {
                 let hit = if first {
-                    Hit::Line(key.clone())
+                    ClickTarget::Line(key.clone())
                 } else {
-                    Hit::Beneath(key.clone())
+                    ClickTarget::BlockBody(key.clone())
                 };
                 hits.add(row, hit);
-            } else if let Enter::Open(screen, key) = &block.enter {
-                hits.add(row, Hit::Open(*screen, key.clone()));
+            } else if let EnterEffect::Open(screen, key) = &block.enter {
+                hits.add(row, ClickTarget::Open(*screen, key.clone()));
             }
             let unfolded = block
                 .key
@@ -565,7 +559,7 @@ mod tests {
             if i % 3 == 0 {
                 Block::text(lines)
             } else {
-                Block::item(format!("{i}"), Enter::Nothing, lines)
+                Block::item(format!("{i}"), EnterEffect::Nothing, lines)
             }
         };
         Page {
@@ -613,21 +607,21 @@ mod tests {
     fn seeking_visits_what_is_not_all_right_round_and_round() {
         let mut page = page(&[1, 2, 1, 1, 9, 1, 1, 3, 1]);
         for block in &mut page.blocks {
-            block.is_amiss = matches!(block.key.as_deref(), Some("2" | "5" | "7"));
+            block.has_issue = matches!(block.key.as_deref(), Some("2" | "5" | "7"));
         }
         let mut state = PageState::default();
         let mut visit = |way| {
-            page.seek(&mut state, way, 4);
+            page.jump_to_issue(&mut state, way, 4);
             state.selected.clone().unwrap_or_default()
         };
-        assert_eq!([Seek::Next; 4].map(&mut visit), ["2", "5", "7", "2"]);
-        assert_eq!([Seek::Previous; 3].map(&mut visit), ["7", "5", "2"]);
+        assert_eq!([JumpToIssue::Next; 4].map(&mut visit), ["2", "5", "7", "2"]);
+        assert_eq!([JumpToIssue::Previous; 3].map(&mut visit), ["7", "5", "2"]);
         page.blocks
             .iter_mut()
-            .for_each(|block| block.is_amiss = false);
-        page.seek(&mut state, Seek::Next, 4);
+            .for_each(|block| block.has_issue = false);
+        page.jump_to_issue(&mut state, JumpToIssue::Next, 4);
         assert_eq!(state.selected.as_deref(), Some("2"), "nowhere to go");
-        assert!(!page.has_amiss(&state));
+        assert!(!page.has_issue(&state));
     }
 
     #[test]

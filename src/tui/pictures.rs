@@ -1,4 +1,4 @@
-//! Pictures of the screens for documents: the same drawing as on a terminal, as SVG.
+//! Pictures of the screens for documents: the terminal drawing as SVG.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Rect, Size};
@@ -8,16 +8,15 @@ use super::job::JobResult;
 use super::key::KeyPress;
 use super::model::Model;
 use super::msg::Msg;
-use super::page::Enter;
+use super::page::EnterEffect;
 use super::screen_id::ScreenId;
 use super::theme::Theme;
 use super::update::update;
 use super::{frame, svg};
 use crate::report::Report;
 
-/// Every screen as it first shows a report, on a terminal of so many columns and rows: the name of
-/// a file, and its contents. `times` is the histogram of commits from the probe of the first
-/// measured target.
+/// Every screen of a report at so many columns and rows: file name and content. `times` is the
+/// histogram of the first measured target's probe.
 pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec<(String, String)> {
     let model = session(
         report,
@@ -32,14 +31,18 @@ pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec
         let title = screen.title();
         (
             format!("{}.svg", title.to_lowercase()),
-            svg::svg(&drawn(&model, screen), &format!("walwise: {title}")),
+            svg::svg(&draw_screen(&model, screen), &format!("walwise: {title}")),
         )
     };
     ScreenId::ALL.map(picture).to_vec()
 }
 
-/// The same as lines of text, without colours: the name of each screen, and its rows.
-pub fn texts(report: Report, size: (u16, u16), ascii: bool) -> Vec<(&'static str, Vec<String>)> {
+/// The same as lines of text without colours: title and rows of each screen.
+pub fn screen_texts(
+    report: Report,
+    size: (u16, u16),
+    ascii: bool,
+) -> Vec<(&'static str, Vec<String>)> {
     let model = session(
         report,
         Vec::new(),
@@ -61,12 +64,11 @@ pub fn texts(report: Report, size: (u16, u16), ascii: bool) -> Vec<(&'static str
         all.map(line).collect()
     };
     ScreenId::ALL
-        .map(|screen| (screen.title(), rows(&drawn(&model, screen))))
+        .map(|screen| (screen.title(), rows(&draw_screen(&model, screen))))
         .to_vec()
 }
 
-/// What Enter or a click on the overview opens, as screen and block, and that screen does not have.
-/// For tests.
+/// Links of the overview whose block does not exist on the screen that they open. For tests.
 pub fn dead_links(report: Report, size: (u16, u16)) -> Vec<String> {
     let model = session(
         report,
@@ -84,8 +86,8 @@ pub fn dead_links(report: Report, size: (u16, u16)) -> Vec<String> {
     };
     let blocks = page(ScreenId::Overview).blocks.into_iter();
     let links = blocks.filter_map(|block| match block.enter {
-        Enter::Open(screen, key) => Some((screen, key)),
-        Enter::Nothing | Enter::Unfold | Enter::Beside => None,
+        EnterEffect::Open(screen, key) => Some((screen, key)),
+        EnterEffect::Nothing | EnterEffect::Unfold | EnterEffect::OpenPane => None,
     });
     let is_dead = |(screen, key): &(ScreenId, String)| {
         page(*screen)
@@ -98,14 +100,13 @@ pub fn dead_links(report: Report, size: (u16, u16)) -> Vec<String> {
         .collect()
 }
 
-/// A session with this report.
 fn session(report: Report, times: Vec<(f64, u64)>, size: (u16, u16), theme: Theme) -> Model {
     let (mut model, _) = Model::new(theme, Size::new(size.0, size.1));
     let measured = report.probes.first().map(|probe| probe.target.clone());
-    model.data.ended = measured.map(|target| ProbeReport {
+    model.data.last_probe = measured.map(|target| ProbeReport {
         target,
         histogram: times,
-        failed: None,
+        error: None,
     });
     if let Some(job) = model.data.activity.job() {
         update(
@@ -116,18 +117,18 @@ fn session(report: Report, times: Vec<(f64, u64)>, size: (u16, u16), theme: Them
     model
 }
 
-fn drawn(model: &Model, screen: ScreenId) -> Buffer {
+fn draw_screen(model: &Model, screen: ScreenId) -> Buffer {
     let mut model = model.clone();
-    for key in [screen.digit()].into_iter().chain(telling(screen)) {
-        update(&mut model, Msg::Key(KeyPress::named(key)));
+    for key in [screen.digit()].into_iter().chain(preparing_keys(screen)) {
+        update(&mut model, Msg::Key(KeyPress::from_name(key)));
     }
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     frame::draw(&model, &mut buffer);
     buffer
 }
 
-/// Keys that bring the main subject of a screen into sight.
-fn telling(screen: ScreenId) -> Vec<&'static str> {
+/// Keys that show the main content of a screen.
+fn preparing_keys(screen: ScreenId) -> Vec<&'static str> {
     match screen {
         ScreenId::Advice => vec!["enter"],
         _ => Vec::new(),
@@ -141,7 +142,7 @@ mod tests {
     use crate::facts::note::muted;
     use crate::report::sample;
 
-    /// Like every form of the report; see `session/notes.rs`.
+    /// As for every format of the report; see `session/notes.rs`.
     #[test]
     fn no_screen_goes_by_the_sentence_of_a_note() {
         let mut report = sample::at_risk();
@@ -155,13 +156,13 @@ mod tests {
             pictures.into_iter().map(parted).collect::<Vec<_>>()
         };
         let mut telling = Vec::new();
-        for (with, without) in look().into_iter().zip(muted::during(look)) {
+        for (with, without) in look().into_iter().zip(muted::with_muted(look)) {
             assert_eq!((&with.0, &with.1), (&without.0, &without.1));
             assert_eq!(with.2.is_some(), without.2.is_some(), "{}", with.0);
             if let (Some(with), Some(without)) = (with.2, without.2) {
                 telling.push(with.contains("not measured") && !without.contains("not measured"));
             }
         }
-        assert_eq!(telling, [true], "the overview alone tells them");
+        assert_eq!(telling, [true], "only the overview shows them");
     }
 }

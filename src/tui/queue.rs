@@ -1,4 +1,4 @@
-//! What the terminal sent and nobody has taken yet, with a bound. Ctrl-C passes everything else.
+//! Terminal input waiting to be processed, bounded. Ctrl-C overtakes everything.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::key::KeyPress;
 use super::msg::Msg;
 
-/// The most events that wait: nobody types so many ahead, and a paste without marks is cut there.
-/// As keys they take some seconds.
-const MOST: usize = 16_384;
+/// The limit of waiting events: nobody types so far ahead, and an unbracketed paste is cut there.
+/// Processed as keys, this many take some seconds.
+const MAX_BACKLOG: usize = 16_384;
 
-/// The queue, shared by the thread that reads and the one that draws.
+/// The queue, shared by the reading and the drawing thread.
 #[derive(Clone, Debug, Default)]
 pub struct InputQueue(Arc<Mutex<Backlog>>);
 
@@ -31,8 +31,8 @@ impl InputQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what was read; returns whether whoever takes it has to be woken. Behind Ctrl-C nothing
-    /// counts, nor before it.
+    /// Adds events; returns whether the consumer must be woken. Ctrl-C discards what is before and
+    /// behind it.
     pub fn push(&self, msgs: Vec<Msg>) -> bool {
         let mut backlog = self.backlog();
         let was_empty = backlog.is_empty();
@@ -41,21 +41,20 @@ impl InputQueue {
             backlog.is_interrupted = true;
         }
         if !backlog.is_interrupted {
-            let room = MOST.saturating_sub(backlog.msgs.len());
+            let room = MAX_BACKLOG.saturating_sub(backlog.msgs.len());
             backlog.msgs.extend(msgs.into_iter().take(room));
         }
         was_empty && !backlog.is_empty()
     }
 
-    /// Takes the next event: Ctrl-C first. With `joins`, characters that were typed one after the
-    /// other come as one text.
+    /// Takes the next event, Ctrl-C first. `joins`: consecutive typed characters become one text.
     pub fn next(&self, joins: bool) -> Option<Msg> {
         let mut backlog = self.backlog();
         if std::mem::take(&mut backlog.is_interrupted) {
             return Some(Msg::Key(KeyPress::control('c')));
         }
         let mut text = String::new();
-        while joins && let Some(c) = backlog.msgs.front().and_then(Msg::types) {
+        while joins && let Some(c) = backlog.msgs.front().and_then(Msg::typed_char) {
             text.push(c);
             backlog.msgs.pop_front();
         }
@@ -74,7 +73,7 @@ mod tests {
     fn keys(names: &str) -> Vec<Msg> {
         names
             .split(' ')
-            .map(|name| Msg::Key(KeyPress::named(name)))
+            .map(|name| Msg::Key(KeyPress::from_name(name)))
             .collect()
     }
 
@@ -95,7 +94,7 @@ mod tests {
         for _ in 0..100 {
             queue.push(keys(&["j"; 1_000].join(" ")));
         }
-        assert_eq!(queue.backlog().msgs.len(), MOST);
+        assert_eq!(queue.backlog().msgs.len(), MAX_BACKLOG);
         queue.push(keys("ctrl-c"));
         assert!(queue.next(false).is_some_and(|msg| msg.is_interrupt()));
     }

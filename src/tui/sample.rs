@@ -1,5 +1,5 @@
-//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the
-//! keys to move in them.
+//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and
+//! helpers to press keys.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,34 +7,36 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
-use super::job::{JobResult, Partial, Saved};
+use super::hypothesis::{AssumedHost, Supposition};
+use super::job::{JobProgress, JobResult, Saved};
 use super::key::KeyPress;
 use super::model::Model;
-use super::msg::{Msg, Pointed, SideEffect};
+use super::msg::{MouseAction, Msg, SideEffect};
 use super::screen_id::ScreenId;
-use super::supposed::{Supposed, Supposition};
 use super::theme::Theme;
 use super::update::update;
 use super::{frame, theme};
-use crate::durability::{Standing, Verdict};
+use crate::durability::{Verdict, VerdictKind};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
-use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
+use crate::facts::{Reading, Remedy, Source, Subject, UnknownReason, Value};
 use crate::measure::{
     Comparison, Conclusion, Estimate, Measurement, Method, MethodResult, Phase, Progress,
 };
 use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
-use crate::rules::{Advice, Change, Finding, Level, Risk, RuleFile, RuleSet, Seen, Tally, Trace};
+use crate::rules::{
+    Advice, Change, Finding, Level, Observation, Risk, RuleFile, RuleSet, Tally, Trace,
+};
 use crate::settings::NewFilesystem;
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
-/// With colours and every character.
+/// With colours and Unicode.
 pub const RICH: Theme = Theme {
     colour: true,
     ascii: false,
 };
 
-/// A database at risk, with a rule whose trace has something to tell.
+/// A database at risk, with traces.
 pub fn at_risk() -> Report {
     let mut report = sample::at_risk();
     for finding in &mut report.findings {
@@ -42,16 +44,15 @@ pub fn at_risk() -> Report {
             finding.trace = Some(Box::new(trace()));
         }
     }
-    judge(&mut report);
+    set_rule_results(&mut report);
     report
 }
 
-/// A rule that does not apply to the database at risk.
-const NOT: &str = "mount.barrier-option";
+/// Does not apply to the database at risk.
+const INAPPLICABLE_RULE: &str = "mount.barrier-option";
 
-/// The results of the rules: those with findings, one that does not apply, and one that concerns
-/// nothing here.
-fn judge(report: &mut Report) {
+/// Rule results: those of the findings, one that does not apply, one without a subject here.
+fn set_rule_results(report: &mut Report) {
     let mut tallies: Vec<Tally> = Vec::new();
     for finding in &report.findings {
         if !tallies.iter().any(|tally| tally.rule == finding.rule) {
@@ -59,8 +60,8 @@ fn judge(report: &mut Report) {
         }
     }
     tallies.push(Tally {
-        does_not_apply: vec![sample::data()],
-        ..Tally::new(NOT)
+        does_not_apply: vec![sample::data_target()],
+        ..Tally::new(INAPPLICABLE_RULE)
     });
     tallies.push(Tally::new("btrfs.raid56"));
     report.rules = tallies;
@@ -74,7 +75,7 @@ fn rules() -> Arc<RuleSet> {
         text,
     };
     let (set, _) = RuleSet::parse(&[file]);
-    assert!(set.find(NOT).is_some());
+    assert!(set.find(INAPPLICABLE_RULE).is_some());
     Arc::new(set)
 }
 
@@ -82,7 +83,7 @@ fn trace() -> Trace {
     let leaf = |label: &str, truth, subject: &Subject, fact: &'static str, reading| Trace {
         label: label.to_owned(),
         truth,
-        seen: Some(Seen {
+        seen: Some(Observation {
             subject: subject.clone(),
             fact,
             reading: Arc::new(reading),
@@ -91,35 +92,36 @@ fn trace() -> Trace {
     };
     let text = |value: &str, source| Reading::known(Value::Text(value.to_owned()), source);
     let (fs, disk) = (Subject::mount("/srv"), Subject::device("sda"));
-    let denied = Reading::unknown(Why::Denied, "reading /dev/sda").or_try(Remedy::RunAsRoot);
+    let denied =
+        Reading::unknown(UnknownReason::Denied, "reading /dev/sda").with_remedy(Remedy::RunAsRoot);
     let line = Source::line("/proc/self/mountinfo", 24);
     let battery = leaf(
         "controller.battery is healthy",
-        Truth::Unknown,
+        Ternary::Unknown,
         &disk,
         "controller.battery",
         denied,
     );
     Trace {
         label: "all of".to_owned(),
-        truth: Truth::True,
+        truth: Ternary::True,
         seen: None,
         kids: vec![
             leaf(
                 "mount.fstype is ext4",
-                Truth::True,
+                Ternary::True,
                 &fs,
                 "mount.fstype",
                 text("ext4", line.clone()),
             ),
             Trace {
                 label: "any of".to_owned(),
-                truth: Truth::True,
+                truth: Ternary::True,
                 seen: None,
                 kids: vec![
                     leaf(
                         "mount.barrier is off",
-                        Truth::True,
+                        Ternary::True,
                         &fs,
                         "mount.barrier",
                         text("off", line),
@@ -131,7 +133,7 @@ fn trace() -> Trace {
     }
 }
 
-/// A host on which nothing was found.
+/// A host without findings.
 pub fn empty() -> Report {
     let mut report = sample::free_disk();
     report.targets.clear();
@@ -141,7 +143,7 @@ pub fn empty() -> Report {
     report
 }
 
-/// Two targets: the database at risk, then a free disk.
+/// The database at risk, then a free disk.
 pub fn two_targets() -> Report {
     let (mut report, blank) = (at_risk(), sample::free_disk());
     report.targets.extend(blank.targets);
@@ -151,24 +153,24 @@ pub fn two_targets() -> Report {
     report
 }
 
-/// A database at risk, with this fate of its flushes.
+/// A database at risk whose flushes end this way.
 pub fn with_flush(flush: target::Flush) -> Report {
     let mut report = at_risk();
     let source = Source::derived(["mount.barrier"]);
     report
         .facts
-        .know(&sample::data(), &target::FLUSH, flush, source);
+        .insert_known(&sample::data_target(), &target::FLUSH, flush, source);
     report
 }
 
-/// The targets of [`ordered`] as they are to be shown.
+/// The targets of [`ordered`], in the order of the screens.
 pub const WORST_FIRST: [&str; 8] = [
     "/srv/f", "/srv/g", "/srv/e", "/srv/c", "/srv/d", "/srv/h", "/srv/b", "/dev/a",
 ];
 
-/// A target in each state that the order knows, with long names.
-pub fn ordered() -> Report {
-    use Standing::{AtRisk, Contradictory, Durable, Unproven};
+/// A target in each state that affects the order, with long titles.
+pub fn all_verdict_states() -> Report {
+    use VerdictKind::{AtRisk, Contradictory, Durable, Unproven};
     let (mut report, blank) = (at_risk(), sample::free_disk());
     let verdict = report.verdicts.remove(0);
     let critical = report
@@ -211,7 +213,7 @@ pub fn ordered() -> Report {
             ..verdict.clone()
         }));
     }
-    // A free disk stays last whatever is found of it.
+    // A free disk stays last whatever its findings.
     for path in ["/srv/c", "/dev/a"] {
         let finding = critical.clone().map(|finding| Finding {
             subject: Subject::target(path),
@@ -222,22 +224,22 @@ pub fn ordered() -> Report {
     report
 }
 
-/// A session that has just begun.
-pub fn begun(size: (u16, u16), theme: Theme) -> Model {
+/// A session before the first report.
+pub fn empty_session(size: (u16, u16), theme: Theme) -> Model {
     Model::new(theme, Size::new(size.0, size.1)).0
 }
 
-/// A session that has this report.
-pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
-    let mut model = begun(size, theme);
-    progress(&mut model, Partial::Rules(rules()));
+/// A session with this report.
+pub fn session_with(report: Report, size: (u16, u16), theme: Theme) -> Model {
+    let mut model = empty_session(size, theme);
+    progress(&mut model, JobProgress::Rules(rules()));
     finish(&mut model, JobResult::Report(Box::new(report)));
     model
 }
 
-/// The differences with another kernel: no critical finding about barriers, another verdict, a step
-/// less and one more, and an option that only the real kernel would open.
-pub fn another_kernel() -> Supposed {
+/// What another kernel changes: no critical finding about barriers, another verdict, a step less
+/// and one more, and an option that only the real kernel would unlock.
+pub fn another_kernel() -> AssumedHost {
     let (real, mut then) = (at_risk(), at_risk());
     then.findings
         .retain(|finding| finding.rule != "mount.ext4-nobarrier");
@@ -247,13 +249,13 @@ pub fn another_kernel() -> Supposed {
         Level::Warning,
         Vec::new(),
     ));
-    then.verdicts[0].standing = Standing::Unproven;
+    then.verdicts[0].standing = VerdictKind::Unproven;
     then.plans[0]
         .steps
         .retain(|step| step.advice.setting.name != "mount.options");
     let key = "kernel.release";
     let value = Value::Text("4.14.200".to_owned());
-    then.facts.know(
+    then.facts.insert_known(
         &Subject::host(),
         &kernel::RELEASE,
         "4.14.200".to_owned(),
@@ -263,7 +265,7 @@ pub fn another_kernel() -> Supposed {
         of: vec![key.to_owned()],
         assumed: true,
     };
-    then.facts.know(
+    then.facts.insert_known(
         &Subject::host(),
         &kernel::VENDOR,
         "mainline".to_owned(),
@@ -273,16 +275,16 @@ pub fn another_kernel() -> Supposed {
     let offer = Advice {
         own: Vec::new(),
         risk: Risk::DataLossIfWrong,
-        price: Some("without power the last commits are gone".to_owned()),
+        tradeoff: Some("without power the last commits are gone".to_owned()),
         ..sample::advice("mount.options", Change::Add(vec!["nobarrier".to_owned()]))
     };
     pretended.findings.push(sample::finding(
         "mount.barrier-off",
         &Subject::mount("/srv"),
-        Level::Option,
+        Level::Optional,
         vec![offer],
     ));
-    let really = real.facts.named(&Subject::host(), key).clone();
+    let really = real.facts.reading_by_name(&Subject::host(), key).clone();
     let assumed = vec![Assumed {
         subject: Subject::host(),
         fact: key.to_owned(),
@@ -295,35 +297,35 @@ pub fn another_kernel() -> Supposed {
         fact: key,
         value: "4.14.200".to_owned(),
     }];
-    Supposed {
+    AssumedHost {
         suppositions,
         what_if,
         report: then,
     }
 }
 
-/// Ends the job that runs.
+/// Finishes the running job.
 pub fn finish(model: &mut Model, result: JobResult) -> Vec<SideEffect> {
     let job = model.data.activity.job().expect("a job runs");
     update(model, Msg::Done(job, result))
 }
 
-/// Progress of the job that runs.
-pub fn progress(model: &mut Model, partial: Partial) {
+/// Reports progress of the running job.
+pub fn progress(model: &mut Model, partial: JobProgress) {
     let job = model.data.activity.job().expect("a job runs");
     update(model, Msg::Progress(job, partial));
 }
 
-/// Presses keys, written by their names with spaces between.
+/// Presses keys, named and separated by spaces.
 pub fn press(model: &mut Model, keys: &str) -> Vec<SideEffect> {
     keys.split(' ')
-        .flat_map(|key| update(model, Msg::Key(KeyPress::named(key))))
+        .flat_map(|key| update(model, Msg::Key(KeyPress::from_name(key))))
         .collect()
 }
 
-/// A probe after so many rounds: the fewer, the wider the intervals; one of two open methods is
-/// settled by and by.
-pub fn measured(rounds: u32) -> Measurement {
+/// A probe after so many rounds: intervals narrow with rounds, and one of two open comparisons
+/// settles.
+pub fn measurement_after(rounds: u32) -> Measurement {
     let mut found = sample::at_risk().probes.remove(0).measurement;
     let error = 0.5 / f64::from(rounds).sqrt();
     let open_sync = MethodResult {
@@ -388,18 +390,18 @@ pub fn with_probe(measurement: Measurement) -> Report {
 }
 
 /// Progress of a probe after so many rounds.
-pub fn round(round: u32) -> Partial {
+pub fn progress_after(round: u32) -> JobProgress {
     let shape = [
         3_u64, 40, 210, 380, 260, 120, 60, 22, 9, 4, 0, 1, 0, 0, 2, 1,
     ];
     let up_to = |i: i32| 128.0 * 2_f64.powf(f64::from(i) / 4.0);
-    Partial::Probing(Box::new(Progress {
+    JobProgress::Probing(Box::new(Progress {
         phase: Phase::Rounds,
         round,
         seconds: f64::from(round) / 10.0,
         share: f64::from(round) / 100.0,
-        left_seconds: 10.0 - f64::from(round) / 10.0,
-        so_far: Some(measured(round)),
+        remaining_seconds: 10.0 - f64::from(round) / 10.0,
+        interim: Some(measurement_after(round)),
         histogram: (0..)
             .zip(shape)
             .map(|(i, count)| (up_to(i), count * u64::from(round)))
@@ -407,11 +409,11 @@ pub fn round(round: u32) -> Partial {
     }))
 }
 
-/// Clicks on the first place where this text is on the screen.
+/// Clicks on the first place where this text is visible.
 pub fn click(model: &mut Model, on: &str) -> Vec<SideEffect> {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     model.hits = frame::draw(model, &mut buffer);
-    let shown = text(&buffer);
+    let shown = buffer_text(&buffer);
     let found = shown
         .lines()
         .zip(0_u16..)
@@ -420,11 +422,11 @@ pub fn click(model: &mut Model, on: &str) -> Vec<SideEffect> {
     let column = u16::try_from(before.chars().count()).unwrap();
     update(
         model,
-        Msg::Mouse(Pointed::Click, Position::new(column, row)),
+        Msg::Mouse(MouseAction::Click, Position::new(column, row)),
     )
 }
 
-/// The picture of the screen.
+/// Draws the screen.
 pub fn picture(model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     frame::draw(model, &mut buffer);
@@ -432,7 +434,7 @@ pub fn picture(model: &Model) -> Buffer {
 }
 
 /// A picture as lines of text.
-pub fn text(buffer: &Buffer) -> String {
+pub fn buffer_text(buffer: &Buffer) -> String {
     let width = usize::from(buffer.area.width).max(1);
     let mut out = String::new();
     for row in buffer.content.chunks(width) {
@@ -443,9 +445,8 @@ pub fn text(buffer: &Buffer) -> String {
     out
 }
 
-/// A picture as lines of text, under each that has any the styles as one letter per cell, and what
-/// the letters mean.
-pub fn styled(buffer: &Buffer) -> String {
+/// A picture as lines of text, with one letter per styled cell below each line, and a legend.
+pub fn styled_text(buffer: &Buffer) -> String {
     let width = usize::from(buffer.area.width).max(1);
     let mut legend: Vec<String> = Vec::new();
     let mut out = String::new();
@@ -479,23 +480,27 @@ fn letter(cell: &ratatui::buffer::Cell, legend: &mut Vec<String>) -> char {
     ('a'..='z').nth(at).unwrap_or('?')
 }
 
-/// A document, as the worker would make one.
+/// A document, as the worker would render it.
 pub fn document() -> String {
     (1..=40).fold("The report as text.\n\n".to_owned(), |text, i| {
         text + &format!("line {i} of it\n")
     })
 }
 
-/// The screen that exports, with the first document open.
-pub fn exporting(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = with(at_risk(), size, theme);
+/// The export screen with the first document open.
+pub fn export_screen(size: (u16, u16), theme: Theme) -> Model {
+    let mut model = session_with(at_risk(), size, theme);
     let effects = press(&mut model, "6 enter");
-    answer(&mut model, &effects, JobResult::Document(document().into()));
+    finish_started(&mut model, &effects, JobResult::Document(document().into()));
     model
 }
 
-/// Ends the job that was just started.
-pub fn answer(model: &mut Model, effects: &[SideEffect], result: JobResult) -> Vec<SideEffect> {
+/// Finishes the job that was just started.
+pub fn finish_started(
+    model: &mut Model,
+    effects: &[SideEffect],
+    result: JobResult,
+) -> Vec<SideEffect> {
     let job = effects.iter().find_map(|effect| match effect {
         SideEffect::Start(job, _) => Some(*job),
         _ => None,
@@ -504,39 +509,37 @@ pub fn answer(model: &mut Model, effects: &[SideEffect], result: JobResult) -> V
 }
 
 /// A session after saving a document with this result.
-fn saving(size: (u16, u16), theme: Theme, told: JobResult) -> Model {
-    let mut model = exporting(size, theme);
+fn session_saved(size: (u16, u16), theme: Theme, told: JobResult) -> Model {
+    let mut model = export_screen(size, theme);
     let effects = press(&mut model, "s enter");
-    answer(&mut model, &effects, told);
+    finish_started(&mut model, &effects, told);
     model
 }
 
-/// The worker's description of a probe.
 pub const PLAN: [&str; 3] = [
-    "It writes at most 336 MiB in a scratch directory in /srv/pg/15, 16 MiB at a time, in at most 10 s; that wears less \
-     than 0.001 % off a flash disk of 960 GB.",
+    "It writes at most 336 MiB to a scratch directory in /srv/pg/15, 16 MiB at a time, in at most 10 s; that uses \
+     under 0.001 % of the endurance of an SSD of 960 GB.",
     "It compares fdatasync, open_datasync, fsync, open_sync.",
-    "It ends sooner when the result is clear; c stops it and keeps the results so far.",
+    "It ends early when the result is clear; c stops it and keeps the results so far.",
 ];
 
-/// Where a document was to be saved.
 const FILE: &str = "/root/walwise-db7-srv-pg-15-main.txt";
 
-/// A free disk for which another file system than the first choice was chosen.
-pub fn wanting(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = with(sample::free_disk(), size, theme);
+/// A free disk for which the user chose another file system.
+pub fn with_chosen_filesystem(size: (u16, u16), theme: Theme) -> Model {
+    let mut model = session_with(sample::free_disk(), size, theme);
     press(&mut model, "f home enter");
     finish(
         &mut model,
-        JobResult::Report(Box::new(sample::wanting(NewFilesystem::Ext4))),
+        JobResult::Report(Box::new(sample::free_disk_wanting(NewFilesystem::Ext4))),
     );
     model
 }
 
-/// Every state that the tests of all screens walk through, by a name.
+/// Named states that the tests of all screens walk through.
 pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
     let session = |report: Report, keys: &str| {
-        let mut model = with(report, size, theme);
+        let mut model = session_with(report, size, theme);
         press(&mut model, keys);
         model
     };
@@ -556,7 +559,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     );
     let mut probing = planned.clone();
     press(&mut probing, "y");
-    progress(&mut probing, round(12));
+    progress(&mut probing, progress_after(12));
     let mut watched_from_afar = probing.clone();
     press(&mut watched_from_afar, "1");
     let mut unmeasured = at_risk();
@@ -569,16 +572,16 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     let mut done = probing.clone();
     finish(
         &mut done,
-        JobResult::Report(Box::new(with_probe(measured(71)))),
+        JobResult::Report(Box::new(with_probe(measurement_after(71)))),
     );
     let mut cancelled = probing.clone();
     press(&mut cancelled, "c");
     let cut = Measurement {
         cancelled: true,
-        ..measured(12)
+        ..measurement_after(12)
     };
     finish(&mut cancelled, JobResult::Report(Box::new(with_probe(cut))));
-    let mut failed = begun(size, theme);
+    let mut failed = empty_session(size, theme);
     finish(
         &mut failed,
         JobResult::Failed("this is a bug in walwise".to_owned()),
@@ -592,7 +595,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     let mut supposed = supposing.clone();
     finish(
         &mut supposed,
-        JobResult::Supposed(Box::new(another_kernel())),
+        JobResult::AssumedHost(Box::new(another_kernel())),
     );
     let seen = |model: &Model, keys: &str| {
         let mut model = model.clone();
@@ -600,20 +603,20 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         model
     };
     let failing = JobResult::Failed(format!("cannot write {FILE}: No space left on device"));
-    let mut naming = exporting(size, theme);
+    let mut naming = export_screen(size, theme);
     press(&mut naming, "s");
     let mut waiting = naming.clone();
     press(&mut waiting, "enter");
     let of_each = ScreenId::ALL.map(|screen| (screen.title(), session(at_risk(), screen.digit())));
     let states = vec![
         ("export", session(two_targets(), "e G")),
-        ("export shown", exporting(size, theme)),
+        ("export shown", export_screen(size, theme)),
         ("naming a file", naming),
         ("saving a file", waiting),
-        ("naming a file again", saving(size, theme, failing)),
+        ("naming a file again", session_saved(size, theme, failing)),
         (
             "replacing a file",
-            saving(
+            session_saved(
                 size,
                 theme,
                 JobResult::Saved(Saved::Exists(FILE.to_owned())),
@@ -621,14 +624,14 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ),
         (
             "saved",
-            saving(size, theme, JobResult::Saved(Saved::At(FILE.to_owned()))),
+            session_saved(size, theme, JobResult::Saved(Saved::At(FILE.to_owned()))),
         ),
-        ("beginning", begun(size, theme)),
+        ("beginning", empty_session(size, theme)),
         ("failed", failed),
         ("empty", session(empty(), "esc")),
         ("free disk", session(sample::free_disk(), "esc")),
         ("which file system", session(sample::free_disk(), "f j")),
-        ("another file system", wanting(size, theme)),
+        ("another file system", with_chosen_filesystem(size, theme)),
         ("overview", session(at_risk(), "esc")),
         ("overview unfolded", session(at_risk(), "enter j G enter")),
         ("advice unfolded", session(at_risk(), "4 enter G enter g")),

@@ -1,26 +1,26 @@
-//! The screens: each turns the data into a page. They do not know each other; another one is opened
-//! by its name.
+//! The screens: each turns the data into a page. They do not know each other; a link names a screen
+//! by its id.
 
 mod details;
 mod sections;
 mod export {
-    //! Export: the forms of the report, each with what it is; what Enter opens beneath is the
-    //! document that would be saved.
+    //! Export: the formats of the report with a description; Enter shows the document that would be
+    //! saved.
 
     use ratatui::text::Line;
 
-    use crate::quote::Command;
-    use crate::report::telling::words::count;
+    use crate::escape::Command;
+    use crate::report::view::wording::count_noun;
     use crate::report::{Format, Report};
     use crate::tui::data::Data;
     use crate::tui::documents::ExportDocument;
     use crate::tui::export::may_save;
-    use crate::tui::page::{Block, Enter, Page, PageState};
+    use crate::tui::page::{Block, EnterEffect, Page, PageState};
     use crate::tui::theme::{TextRole, Theme};
     use crate::tui::widgets::columns::{self, Column};
     use crate::tui::widgets::text;
 
-    /// So many lines of a document are shown; all of them are saved.
+    /// Lines shown of a document; all of them are saved.
     const SHOWN: usize = 500;
 
     pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
@@ -35,13 +35,13 @@ mod export {
             return page;
         };
         let what = match report.targets.len() {
-            0 | 1 => "the report, as `walwise check --format` prints it".to_owned(),
+            0 | 1 => "same output as `walwise check --format`".to_owned(),
             all => {
-                format!("the report of all {all} targets, as `walwise check --format` prints it")
+                format!("all {all} targets, same output as `walwise check --format`")
             }
         };
         page.heading(theme, "Export", &what);
-        let of = told_of(data, report);
+        let of = scope_note(data, report);
         if !of.is_empty() {
             let of = text::wrap(&of, room).into_iter();
             page.text(
@@ -49,7 +49,7 @@ mod export {
                     .collect(),
             );
         }
-        if let Some(saved) = &data.export.saved {
+        if let Some(saved) = &data.export.saved_notice {
             page.text(
                 text::wrap(saved, room)
                     .into_iter()
@@ -60,14 +60,14 @@ mod export {
         let rows = Format::ALL.map(|format| {
             vec![
                 (format.name().to_owned(), theme.style(TextRole::Plain)),
-                (format.says().to_owned(), dim),
+                (format.description().to_owned(), dim),
             ]
         });
-        let rows = columns::wrapped(&rows, &[Column::keep(10), Column::wrap(24)], room);
+        let rows = columns::wrapped_rows(&rows, &[Column::keep(10), Column::wrap(24)], room);
         for (format, mut lines) in Format::ALL.into_iter().zip(rows) {
             if state.is_unfolded(format.name()) {
                 lines.extend(match data.export.document(format) {
-                    None => vec![Line::styled("  making it …", dim)],
+                    None => vec![Line::styled("  rendering …", dim)],
                     Some(Err(why)) => vec![Line::styled(
                         format!("  {why}"),
                         theme.style(TextRole::Doubt),
@@ -77,19 +77,19 @@ mod export {
                 lines.push(Line::default());
             }
             page.blocks
-                .push(Block::item(format.name(), Enter::Unfold, lines));
+                .push(Block::item(format.name(), EnterEffect::Unfold, lines));
         }
-        if data.export.saved.is_none() {
+        if data.export.saved_notice.is_none() {
             page.text(vec![
                 Line::default(),
-                Line::styled("Nothing is written before s was answered.", dim),
+                Line::styled("Nothing is written until you confirm with s.", dim),
             ]);
         }
         page
     }
 
-    /// What of the screens before is not what is exported.
-    fn told_of(data: &Data, report: &Report) -> String {
+    /// How the export differs from the screens.
+    fn scope_note(data: &Data, report: &Report) -> String {
         let mut says = Vec::new();
         if let Some(target) = data
             .focus
@@ -101,36 +101,33 @@ mod export {
             says.push(
                 match Command::check(name, "").and_then(|command| report.host.command(command)) {
                     Some(command) => {
-                        format!("It is of all targets; `{command}` makes one of {name} alone.")
+                        format!("Covers all targets; for {name} alone: `{command}`.")
                     }
-                    None => "It is of all targets.".to_owned(),
+                    None => "Covers all targets.".to_owned(),
                 },
             );
         }
-        if data.supposed.is_some() {
-            says.push(
-                "It is of the machine as it is: nothing assumed or entered affects it.".to_owned(),
-            );
+        if data.assumed_host.is_some() {
+            says.push("Describes the real host, without assumptions or entered values.".to_owned());
         }
         says.join(" ")
     }
 
-    /// The beginning of a document, or all of it where it is short, as it is, or the lines of that
-    /// with what is looked for; what does not fit in a line is cut.
+    /// The beginning of a document, or its lines that match the search; long lines are cut.
     fn preview(
         document: &ExportDocument,
         state: &PageState,
         theme: Theme,
         room: usize,
     ) -> Vec<Line<'static>> {
-        let all = count(document.lines, "line");
+        let all = count_noun(document.lines, "line");
         let first = if document.lines > SHOWN {
-            format!(", of which the first {SHOWN} are shown")
+            format!(", the first {SHOWN} shown")
         } else {
             String::new()
         };
         let found = if state.is_searching() {
-            "; of these, those with the words"
+            "; matching lines only"
         } else {
             ""
         };
@@ -143,13 +140,13 @@ mod export {
             format!("  {all}{first}{found}"),
             theme.style(TextRole::Dim),
         )];
-        lines.extend(shown.map(|line| Line::raw(format!("  {}", text::fit(line, room)))));
+        lines.extend(shown.map(|line| Line::raw(format!("  {}", text::truncate(line, room)))));
         lines
     }
 }
-mod price;
+mod commit_latency;
 mod curves {
-    //! The methods as curves: which share of commits was done within a time.
+    //! The methods as curves: share of commits completed within a time.
 
     use ratatui::text::{Line, Span};
 
@@ -159,15 +156,14 @@ mod curves {
     use crate::tui::widgets::ecdf::{self, Curve};
     use crate::tui::widgets::text;
 
-    /// Methods whose medians differ by less than this factor are one curve.
-    const ALIKE: f64 = 1.05;
-    /// The letters of the curves: at most the fastest, that in force and the slowest are drawn.
+    /// Methods whose medians differ by less than this factor share a curve.
+    const SAME_CURVE_FACTOR: f64 = 1.05;
+    /// At most the fastest method, the one in force and the slowest are drawn.
     const LETTERS: [char; 3] = ['a', 'b', 'c'];
-    /// The widest and the highest chart.
-    const MOST: (usize, usize) = (100, 10);
+    /// The largest width and height.
+    const MAX_CHART_SIZE: (usize, usize) = (100, 10);
 
-    /// A heading with the names of the curves, and the curves; nothing where no quantiles are known
-    /// or there is no room.
+    /// A heading with the names of the curves, and the chart; empty without quantiles or space.
     pub fn lines<'m>(
         measurement: &'m Measurement,
         in_force: Option<WalSyncMethod>,
@@ -187,7 +183,12 @@ mod curves {
             }
         };
         let curves: Vec<Curve<'m>> = LETTERS.iter().zip(&groups).map(curve).collect();
-        let drawn = ecdf::lines(&curves, columns.min(MOST.0), rows.min(MOST.1), theme.ascii);
+        let drawn = ecdf::lines(
+            &curves,
+            columns.min(MAX_CHART_SIZE.0),
+            rows.min(MAX_CHART_SIZE.1),
+            theme.ascii,
+        );
         if drawn.is_empty() {
             return Vec::new();
         }
@@ -196,8 +197,8 @@ mod curves {
             format!("{letter} {}", names.join(" + "))
         };
         let names: Vec<String> = LETTERS.iter().zip(&groups).map(name).collect();
-        let title = "Share of commits done within …";
-        let aside = text::fit(
+        let title = "Commits completed within";
+        let aside = text::truncate(
             &names.join("   "),
             columns.saturating_sub(text::width(title) + 3),
         );
@@ -213,13 +214,13 @@ mod curves {
         lines
     }
 
-    /// The methods with quantiles from the fastest on, those that are alike together.
+    /// The methods with quantiles, fastest first, similar ones grouped.
     fn groups(
         measurement: &Measurement,
         in_force: Option<WalSyncMethod>,
     ) -> Vec<Vec<&MethodResult>> {
         let paced = measurement
-            .tried_of_server()
+            .server_rows_with_errors()
             .filter_map(|row| Some((row.median_us()?, row)));
         let mut rows: Vec<(f64, &MethodResult)> = paced.collect();
         rows.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -229,7 +230,7 @@ mod curves {
                 group
                     .first()
                     .and_then(|first| first.median_us())
-                    .is_some_and(|first| median <= first * ALIKE)
+                    .is_some_and(|first| median <= first * SAME_CURVE_FACTOR)
             };
             match groups.last_mut().filter(is_alike) {
                 Some(group) => group.push(row),
@@ -247,8 +248,8 @@ mod curves {
         shown.map(|(_, group)| group).collect()
     }
 }
-mod rest {
-    //! Pages without a target, and lists of which only the beginning is shown.
+mod list_limits {
+    //! Pages without a target, and the ends of shortened lists.
 
     use ratatui::text::Line;
 
@@ -257,25 +258,25 @@ mod rest {
     use crate::tui::screen_id::ScreenId;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// So many things to do, or missing facts, are shown before the rest is only counted.
-    pub const MOST: usize = 8;
+    /// The largest number of steps or missing facts listed.
+    pub const MAX_ITEMS: usize = 8;
 
-    /// How many were left out of a list, after those that are shown.
-    pub fn rest(page: &mut Page, theme: Theme, all: usize, shown: usize) {
+    /// Adds the number of entries not shown.
+    pub fn push_remainder(page: &mut Page, theme: Theme, all: usize, shown: usize) {
         let advice = ScreenId::Advice.digit();
         let left = all.saturating_sub(shown);
         if left > 0 {
             page.text(vec![Line::styled(
-                format!("{left} more: {advice}"),
+                format!("{left} more (press {advice})"),
                 theme.style(TextRole::Dim),
             )]);
         }
     }
 
-    /// The page of what is done to a target where none is chosen.
+    /// A page for when no target is chosen.
     pub fn no_target_page(data: &Data, to: &str) -> Page {
         let said = if data.complete {
-            &format!("There is no target to {to}.")
+            &format!("No target to {to}.")
         } else {
             "Still collecting facts."
         };
@@ -292,30 +293,28 @@ mod rules;
 mod storage;
 mod unknown;
 mod what_if {
-    //! What would be different, beside the machine as it is: in short on the overview, whole before
-    //! the advice.
+    //! What assumptions change: a summary on the overview, everything before the advice.
 
     use ratatui::text::Line;
 
     use super::sections::SectionView;
-    use crate::report::telling::{Section, what_if};
+    use crate::report::view::{Section, what_if};
     use crate::tui::data::Data;
-    use crate::tui::page::{Block, Enter, Page, PageState};
+    use crate::tui::page::{Block, EnterEffect, Page, PageState};
     use crate::tui::screen_id::ScreenId;
     use crate::tui::widgets::text;
 
-    const ASIDE: &str = "beside the machine as it is; W leaves";
+    const ASIDE: &str = "compared with the real host; W ends";
 
-    /// In short: what is supposed, what becomes of verdicts, which rules are decided, and how much
-    /// else is different.
-    pub fn brief(page: &mut Page, data: &Data, state: &PageState, room: usize) {
-        let Some(supposed) = &data.supposed else {
+    /// A summary: assumptions, changed verdicts, newly decided rules, and counts of the rest.
+    pub fn add_summary(page: &mut Page, data: &Data, state: &PageState, room: usize) {
+        let Some(supposed) = &data.assumed_host else {
             return;
         };
         page.heading(
             data.theme,
             "What if",
-            &text::fit(ASIDE, room.saturating_sub(10)),
+            &text::truncate(ASIDE, room.saturating_sub(10)),
         );
         let view = SectionView {
             data,
@@ -323,14 +322,14 @@ mod what_if {
             state,
             room,
         };
-        let sections = what_if::sections(&supposed.what_if);
+        let sections = what_if::what_if_sections(&supposed.what_if);
         let (told, counted): (Vec<&Section>, Vec<&Section>) = sections
             .iter()
             .skip(1)
             .partition(|section| section.heading.is_empty());
         let items: Vec<_> = told
             .into_iter()
-            .flat_map(|section| view.all(section))
+            .flat_map(|section| view.all_items(section))
             .collect();
         let mut lines: Vec<Line<'static>> = view
             .blocks(&items)
@@ -339,9 +338,9 @@ mod what_if {
             .collect();
         let counted = counted.into_iter().map(|section| {
             let heading = section.heading.to_string();
-            // What stands behind a comma has no room in a line.
+            // The part after a comma does not fit in the line.
             let heading = heading.split(',').next().unwrap_or_default().to_lowercase();
-            format!("{heading} ({})", view.all(section).len())
+            format!("{heading} ({})", view.all_items(section).len())
         });
         let counted = counted.collect::<Vec<_>>().join(" · ");
         lines.extend(
@@ -357,46 +356,45 @@ mod what_if {
             .unwrap_or_default();
         page.blocks.push(Block::item(
             "what if",
-            Enter::Open(ScreenId::Advice, first),
+            EnterEffect::Open(ScreenId::Advice, first),
             lines,
         ));
     }
 
-    pub fn all(page: &mut Page, data: &Data, state: &PageState, room: usize) {
-        let (Some(supposed), Some(real)) = (&data.supposed, data.report.as_deref()) else {
+    pub fn add_details(page: &mut Page, data: &Data, state: &PageState, room: usize) {
+        let (Some(supposed), Some(real)) = (&data.assumed_host, data.report.as_deref()) else {
             return;
         };
-        // What is gone has its reasons in the report of the machine as it is.
+        // The reasons of what disappears are in the report of the real host.
         let view = SectionView {
             data,
             reports: &[&supposed.report, real],
             state,
             room,
         };
-        for section in what_if::sections(&supposed.what_if) {
+        for section in what_if::what_if_sections(&supposed.what_if) {
             view.add(page, &section);
         }
     }
 }
 mod advice {
-    //! Advice: the plan with its steps, what is right already, what may be done at a price, what
-    //! else was found, what cannot be decided, what was withheld, and where rules disagree: the
-    //! sections of the report about the chosen target.
+    //! Advice: the sections of the report about the chosen target, from the plan with its steps to
+    //! conflicting rules.
 
     use ratatui::text::Line;
 
-    use super::rest::no_target_page;
+    use super::list_limits::no_target_page;
     use super::sections::SectionView;
     use super::what_if;
     use crate::tui::data::Data;
     use crate::tui::page::{Page, PageState};
 
     pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
-        let Some((report, _)) = data.chosen() else {
+        let Some((report, _)) = data.chosen_target() else {
             return no_target_page(data, "advise on");
         };
         let mut page = Page::default();
-        what_if::all(&mut page, data, state, room);
+        what_if::add_details(&mut page, data, state, room);
         if data.focus.advised.change.is_none() {
             page.heading(data.theme, "Plan", "");
             page.text(vec![Line::raw("Nothing to change.")]);
@@ -419,13 +417,13 @@ use ratatui::text::Line;
 
 use super::data::Data;
 use super::page::{Page, PageState};
-use super::room::PageRoom;
 use super::screen_id::ScreenId;
 use super::theme::TextRole;
+use super::viewport::Viewport;
 
 impl ScreenId {
-    /// What it shows in this room.
-    pub fn page(self, data: &Data, state: &PageState, room: PageRoom) -> Page {
+    /// Builds the page of this screen.
+    pub fn page(self, data: &Data, state: &PageState, room: Viewport) -> Page {
         let mut page = match self {
             Self::Overview => overview::page(data, state, room),
             Self::Storage => storage::page(data, state, room.columns),
@@ -435,7 +433,7 @@ impl ScreenId {
             Self::Export => export::page(data, state, room.columns),
         };
         if !self.has_much() && data.complete && state.is_searching() {
-            page.find(|said| state.passes(said));
+            page.retain_matching(|said| state.passes(said));
             if page.blocks.is_empty() {
                 page.text(vec![Line::styled(
                     "No matches.",

@@ -1,7 +1,7 @@
 //! A drawn screen as SVG: deterministic, without scripts, fonts or external resources.
 //!
-//! Every run of text declares its length and starts at its first cell, so that columns stay aligned
-//! in any font. Lines and bars are drawn as shapes, because fonts leave gaps between them.
+//! Every text run sets its length and starts at its first cell, so columns stay aligned in any
+//! font. Lines and bars are drawn as shapes, because fonts leave gaps between them.
 
 use std::fmt::Write as _;
 
@@ -9,24 +9,24 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::push_escaped;
+use crate::text::push_xml_escaped;
 
-const WIDE: f32 = 8.4;
+const CELL_WIDTH: f32 = 8.4;
 const HIGH: f32 = 17.0;
-/// The baseline of letters, from the top of a cell.
-const BASE: f32 = 13.0;
-const EDGE: f32 = 12.0;
+/// The text baseline, from the top of a cell.
+const BASELINE: f32 = 13.0;
+const MARGIN: f32 = 12.0;
 
-/// The default colours of the terminal.
+/// Default colours, as of a dark terminal.
 const PAPER: &str = "#12161e";
 const INK: &str = "#d5dae3";
 
-/// The picture, with what a screen reader says of it.
+/// The SVG image, with a title for screen readers.
 pub fn svg(buffer: &Buffer, title: &str) -> String {
     let area = buffer.area;
     let (width, height) = (
-        2.0f32.mul_add(EDGE, f32::from(area.width) * WIDE),
-        2.0f32.mul_add(EDGE, f32::from(area.height) * HIGH),
+        2.0f32.mul_add(MARGIN, f32::from(area.width) * CELL_WIDTH),
+        2.0f32.mul_add(MARGIN, f32::from(area.height) * HIGH),
     );
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" role=\"img\" fill=\"{INK}\" \
@@ -34,11 +34,11 @@ pub fn svg(buffer: &Buffer, title: &str) -> String {
          font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\">\n\
          <title>{}</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\" shape-rendering=\"auto\"/>\n",
-        escaped(title)
+        escape_xml(title)
     );
     let columns = usize::from(area.width).max(1);
     for (row, cells) in (0u16..).zip(buffer.content.chunks(columns)) {
-        let top = f32::from(row).mul_add(HIGH, EDGE);
+        let top = f32::from(row).mul_add(HIGH, MARGIN);
         for run in runs(cells) {
             draw(&run, top, &mut out);
         }
@@ -47,23 +47,22 @@ pub fn svg(buffer: &Buffer, title: &str) -> String {
     out
 }
 
-/// Cells side by side that look alike.
+/// Adjacent cells with the same style.
 struct CellRun<'a> {
-    /// The first one's column.
-    at: u16,
+    column: u16,
     columns: u16,
     text: String,
-    like: &'a Cell,
+    style_cell: &'a Cell,
 }
 
-/// A row in runs; gaps of two blanks and signs that fonts draw in widths of their own begin a new
-/// one.
+/// Splits a row into runs. A gap of two blanks, or a symbol whose width depends on the font, starts
+/// a new one.
 fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
     let mut runs: Vec<CellRun<'_>> = Vec::new();
     let mut column = 0u16;
     let mut covered = 0usize;
     for cell in cells {
-        // The second half of a wide character has a cell of its own, with nothing in it.
+        // The second half of a wide character has its own, empty cell.
         let (symbol, wide) = if covered > 0 {
             ("", 0)
         } else {
@@ -72,9 +71,10 @@ fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
         covered = covered.max(wide).saturating_sub(1);
         let is_plain = |text: &str| text.chars().all(|c| c.is_ascii() || "·–—…µ×".contains(c));
         let joins = runs.last().is_some_and(|run| {
-            let alike = look(run.like) == look(cell);
-            let gap = symbol == " " && run.text.ends_with(' ') && background(run.like).is_none();
-            let same_bar = is_wide_as_it_likes(symbol) && run.text.ends_with(symbol);
+            let alike = cell_style(run.style_cell) == cell_style(cell);
+            let gap =
+                symbol == " " && run.text.ends_with(' ') && background(run.style_cell).is_none();
+            let same_bar = is_stretchable(symbol) && run.text.ends_with(symbol);
             alike
                 && !gap
                 && (symbol.is_empty() || same_bar || (is_plain(&run.text) && is_plain(symbol)))
@@ -85,10 +85,10 @@ fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
                 run.columns = run.columns.saturating_add(1);
             }
             _ => runs.push(CellRun {
-                at: column,
+                column,
                 columns: 1,
                 text: symbol.to_owned(),
-                like: cell,
+                style_cell: cell,
             }),
         }
         column = column.saturating_add(1);
@@ -97,9 +97,9 @@ fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
 }
 
 fn draw(run: &CellRun<'_>, top: f32, out: &mut String) {
-    let left = f32::from(run.at).mul_add(WIDE, EDGE);
-    if let Some(paper) = background(run.like) {
-        let width = f32::from(run.columns) * WIDE;
+    let left = f32::from(run.column).mul_add(CELL_WIDTH, MARGIN);
+    if let Some(paper) = background(run.style_cell) {
+        let width = f32::from(run.columns) * CELL_WIDTH;
         let _ = writeln!(
             out,
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{HIGH}\" fill=\"{paper}\"/>"
@@ -111,14 +111,14 @@ fn draw(run: &CellRun<'_>, top: f32, out: &mut String) {
     if text.is_empty() {
         return;
     }
-    let left = (blanks as f32).mul_add(WIDE, left);
-    let style = style(run.like);
-    if let Some(shape) = shape(text, left, top) {
+    let left = (blanks as f32).mul_add(CELL_WIDTH, left);
+    let style = style(run.style_cell);
+    if let Some(shape) = shape_path(text, left, top) {
         let _ = writeln!(out, "<path d=\"{shape}\"{style}/>");
         return;
     }
-    let length = text.width() as f32 * WIDE;
-    let (base, text) = (top + BASE, escaped(text));
+    let length = text.width() as f32 * CELL_WIDTH;
+    let (base, text) = (top + BASELINE, escape_xml(text));
     let _ = writeln!(
         out,
         "<text x=\"{left:.1}\" y=\"{base:.1}\" textLength=\"{length:.1}\" xml:space=\"preserve\"{style}>{text}</text>"
@@ -127,13 +127,13 @@ fn draw(run: &CellRun<'_>, top: f32, out: &mut String) {
 
 const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// Whether several of it side by side are drawn as one.
-fn is_wide_as_it_likes(symbol: &str) -> bool {
+/// Whether several of them side by side are drawn as one shape.
+fn is_stretchable(symbol: &str) -> bool {
     symbol == "─" || symbol == "━" || BARS.contains(&symbol)
 }
 
-/// The dots of a braille character, from the left column down.
-fn dots(symbol: char, left: f32, top: f32) -> Option<String> {
+/// The dots of a braille character as a path.
+fn braille_path(symbol: char, left: f32, top: f32) -> Option<String> {
     const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     const DOT: f32 = 2.0;
     let dots = u32::from(symbol)
@@ -142,7 +142,7 @@ fn dots(symbol: char, left: f32, top: f32) -> Option<String> {
     let mut path = String::new();
     for (x, column) in (0_u8..).zip(BITS) {
         for (y, _) in (0_u8..).zip(column).filter(|(_, bit)| dots & bit != 0) {
-            let x = (WIDE / 2.0).mul_add(f32::from(x), left + WIDE / 4.0 - DOT / 2.0);
+            let x = (CELL_WIDTH / 2.0).mul_add(f32::from(x), left + CELL_WIDTH / 4.0 - DOT / 2.0);
             let y = (HIGH / 4.0).mul_add(f32::from(y), top + HIGH / 8.0 - DOT / 2.0);
             let _ = write!(path, "M{x:.1} {y:.1}h{DOT}v{DOT}h-{DOT}z");
         }
@@ -150,10 +150,10 @@ fn dots(symbol: char, left: f32, top: f32) -> Option<String> {
     Some(path)
 }
 
-/// Bars, and the lines that join from cell to cell.
-fn shape(text: &str, left: f32, top: f32) -> Option<String> {
+/// Bars and box-drawing lines as a path.
+fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     let symbol = text.chars().next()?.to_string();
-    let wide = text.chars().count() as f32 * WIDE;
+    let wide = text.chars().count() as f32 * CELL_WIDTH;
     if let Some(eighths) = (1u8..)
         .zip(BARS)
         .find_map(|(n, bar)| (bar == symbol).then_some(n))
@@ -167,12 +167,12 @@ fn shape(text: &str, left: f32, top: f32) -> Option<String> {
     if let Some(path) = text
         .chars()
         .next()
-        .and_then(|symbol| dots(symbol, left, top))
+        .and_then(|symbol| braille_path(symbol, left, top))
     {
         return Some(path);
     }
     if symbol == "┊" {
-        let x = left + WIDE / 2.0 - 1.0;
+        let x = left + CELL_WIDTH / 2.0 - 1.0;
         let dash = |part: u8| {
             format!(
                 "M{x:.1} {:.1}v3h2v-3z",
@@ -181,12 +181,15 @@ fn shape(text: &str, left: f32, top: f32) -> Option<String> {
         };
         return Some((0..3).map(dash).collect());
     }
-    let ([to_left, to_right, up, down], thick) = match heavy(&symbol) {
+    let ([to_left, to_right, up, down], thick) = match heavy_halves(&symbol) {
         Some(halves) => (halves, 2.0),
         None => (halves(&symbol)?, 1.0_f32),
     };
     let mut path = String::new();
-    let (x, y) = (left + (WIDE - thick) / 2.0, top + (HIGH - thick) / 2.0);
+    let (x, y) = (
+        left + (CELL_WIDTH - thick) / 2.0,
+        top + (HIGH - thick) / 2.0,
+    );
     if to_left || to_right {
         let from = if to_left { left } else { x };
         let to = if to_right { left + wide } else { x + thick };
@@ -200,8 +203,8 @@ fn shape(text: &str, left: f32, top: f32) -> Option<String> {
     Some(path)
 }
 
-/// The same halves of a heavy line.
-fn heavy(symbol: &str) -> Option<[bool; 4]> {
+/// Like [`halves`], for heavy lines.
+fn heavy_halves(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "━" => [true, true, false, false],
         "┃" => [false, false, true, true],
@@ -215,7 +218,7 @@ fn heavy(symbol: &str) -> Option<[bool; 4]> {
     })
 }
 
-/// Which of the four halves of a cross a line is made of: to the left, to the right, up, down.
+/// Which halves of a cross a box-drawing character has: left, right, up, down.
 fn halves(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "─" => [true, true, false, false],
@@ -233,7 +236,7 @@ fn halves(symbol: &str) -> Option<[bool; 4]> {
     })
 }
 
-fn look(cell: &Cell) -> (Color, Color, Modifier) {
+fn cell_style(cell: &Cell) -> (Color, Color, Modifier) {
     (cell.fg, cell.bg, cell.modifier)
 }
 
@@ -269,7 +272,7 @@ fn style(cell: &Cell) -> String {
     style
 }
 
-/// The sixteen colours of a palette, to be read on [`PAPER`]; screens use no others.
+/// The sixteen terminal colours, readable on [`PAPER`]; screens use no others.
 fn colour(colour: Color) -> Option<&'static str> {
     Some(match colour {
         Color::Black => "#3b4252",
@@ -285,11 +288,11 @@ fn colour(colour: Color) -> Option<&'static str> {
     })
 }
 
-/// Text as XML takes it, which has no place for control characters.
-fn escaped(text: &str) -> String {
+/// Escapes text for XML, which has no control characters.
+fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        push_escaped(&mut out, if c.is_control() { '\u{fffd}' } else { c });
+        push_xml_escaped(&mut out, if c.is_control() { '\u{fffd}' } else { c });
     }
     out
 }
@@ -301,7 +304,7 @@ mod tests {
 
     use super::*;
 
-    fn drawn(width: u16, draw: impl FnOnce(&mut Buffer)) -> String {
+    fn draw_svg(width: u16, draw: impl FnOnce(&mut Buffer)) -> String {
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
         draw(&mut buffer);
         svg(&buffer, "<test>")
@@ -314,14 +317,14 @@ mod tests {
             .map(|line| {
                 let x: f32 = line.split('"').nth(1).unwrap().parse().unwrap();
                 let said = line.split_once('>').unwrap().1.trim_end_matches("</text>");
-                (((x - EDGE) / WIDE).round(), said.to_owned())
+                (((x - MARGIN) / CELL_WIDTH).round(), said.to_owned())
             })
             .collect()
     }
 
     #[test]
     fn text_stands_in_its_columns_and_nothing_of_it_is_markup() {
-        let picture = drawn(30, |buffer| {
+        let picture = draw_svg(30, |buffer| {
             buffer.set_string(1, 0, "a <b> & c", Style::default());
             buffer.set_string(14, 0, "日本", Style::default());
             buffer.set_string(18, 0, "x", Style::default().fg(Color::Red));
@@ -345,7 +348,7 @@ mod tests {
 
     #[test]
     fn lines_and_bars_are_drawn() {
-        let picture = drawn(9, |buffer| {
+        let picture = draw_svg(9, |buffer| {
             buffer.set_string(0, 0, "├──▃▃█ ──", Style::default());
         });
         assert_eq!(picture.matches("<path").count(), 5, "{picture}");
@@ -355,7 +358,7 @@ mod tests {
 
     #[test]
     fn rails_and_dots_are_drawn() {
-        let picture = drawn(9, |buffer| {
+        let picture = draw_svg(9, |buffer| {
             buffer.set_string(0, 0, "┏━━┊⣀⡇", Style::default());
         });
         assert_eq!(picture.matches("<path").count(), 5, "{picture}");
@@ -366,7 +369,7 @@ mod tests {
     #[test]
     fn what_is_reversed_has_ink_and_paper_changed() {
         let style = Style::default().add_modifier(Modifier::REVERSED);
-        let picture = drawn(4, |buffer| buffer.set_string(0, 0, "ab", style));
+        let picture = draw_svg(4, |buffer| buffer.set_string(0, 0, "ab", style));
         assert!(
             picture.contains(&format!("width=\"16.8\" height=\"17\" fill=\"{INK}\"")),
             "{picture}"

@@ -10,8 +10,7 @@ mod overview;
 mod rules;
 mod session;
 mod sizes {
-    //! Drawing at every size that a terminal may have. The sizes are distributed among the
-    //! processors by width.
+    //! Draws at every possible terminal size, spread over the processors by width.
 
     use std::num::NonZero;
     use std::ops::RangeInclusive;
@@ -19,17 +18,17 @@ mod sizes {
 
     use ratatui::layout::Size;
 
-    use crate::tui::frame::LEAST;
+    use crate::tui::frame::MIN_SIZE;
     use crate::tui::model::Model;
-    use crate::tui::sample::{RICH, begun, picture, states};
+    use crate::tui::sample::{RICH, empty_session, picture, states};
 
-    /// The widest and the highest terminal.
-    const MOST: Size = Size {
+    /// The largest terminal tested.
+    const MAX_SIZE: Size = Size {
         width: 200,
         height: 60,
     };
 
-    /// One session of each screen that has much to show, by its name in [`states`].
+    /// The sessions of [`states`] with the fullest screens.
     const SCREENS: [&str; 6] = [
         "overview unfolded",
         "storage unfolded",
@@ -39,7 +38,7 @@ mod sizes {
         "export shown",
     ];
 
-    /// Draws these sessions at all widths in all of these heights.
+    /// Draws these sessions at all widths and these heights.
     fn draw(sessions: &[Model], widths: RangeInclusive<u16>, heights: &[u16]) {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let part = |first: usize| {
@@ -60,9 +59,9 @@ mod sizes {
     #[test]
     #[ignore = "exhaustive"]
     fn every_screen_is_drawn_at_every_size() {
-        let all: Vec<u16> = (0..=MOST.height).collect();
-        // Below the least size there is one picture, whatever the session.
-        draw(&[begun((80, 24), RICH)], 0..=MOST.width, &all);
+        let all: Vec<u16> = (0..=MAX_SIZE.height).collect();
+        // Below the minimum size all sessions look the same.
+        draw(&[empty_session((80, 24), RICH)], 0..=MAX_SIZE.width, &all);
         let screens = states((80, 24), RICH)
             .into_iter()
             .filter(|(name, _)| SCREENS.contains(name));
@@ -70,8 +69,8 @@ mod sizes {
         assert_eq!(screens.len(), SCREENS.len());
         draw(
             &screens,
-            LEAST.width..=MOST.width,
-            &all[usize::from(LEAST.height)..],
+            MIN_SIZE.width..=MAX_SIZE.width,
+            &all[usize::from(MIN_SIZE.height)..],
         );
     }
 
@@ -82,9 +81,9 @@ mod sizes {
             .into_iter()
             .map(|(_, model)| model)
             .collect();
-        draw(&sessions, LEAST.width..=130, &[LEAST.height, 30]);
-        let all: Vec<u16> = (LEAST.height..=MOST.height).collect();
-        for width in [LEAST.width, 120] {
+        draw(&sessions, MIN_SIZE.width..=130, &[MIN_SIZE.height, 30]);
+        let all: Vec<u16> = (MIN_SIZE.height..=MAX_SIZE.height).collect();
+        for width in [MIN_SIZE.width, 120] {
             draw(&sessions, width..=width, &all);
         }
     }
@@ -97,12 +96,13 @@ use ratatui::layout::Size;
 
 use super::command;
 use super::data::Activity;
-use super::job::{Job, JobResult, Partial};
+use super::job::{Job, JobProgress, JobResult};
 use super::model::{Model, Overlay};
 use super::msg::{Exit, Msg, SideEffect};
 use super::sample::{
-    RICH, WORST_FIRST, at_risk, begun, empty, finish, measured, ordered, picture, press, progress,
-    round, states, styled, text, two_targets, with, with_flush, with_probe,
+    RICH, WORST_FIRST, all_verdict_states, at_risk, buffer_text, empty, empty_session, finish,
+    measurement_after, picture, press, progress, progress_after, session_with, states, styled_text,
+    two_targets, with_flush, with_probe,
 };
 use super::screen_id::ScreenId;
 use super::theme::Theme;
@@ -122,12 +122,12 @@ const ASCII: Theme = Theme {
     ascii: true,
 };
 
-fn shown(model: &Model) -> String {
-    text(&picture(model))
+fn screen_text(model: &Model) -> String {
+    buffer_text(&picture(model))
 }
 
-/// Whether something lies over the screen or keys are typed.
-fn types(model: &Model) -> bool {
+/// Whether keys go to an overlay or a text field.
+fn takes_keys(model: &Model) -> bool {
     model.overlay.is_some() || model.page_state().is_typing()
 }
 
@@ -140,7 +140,7 @@ fn keys_work_at_every_size() {
                 &mut model,
                 "j j enter pgdn G k enter g ? down enter esc tab enter t p esc c r y h l e G enter s x m",
             );
-            let _ = shown(&model);
+            let _ = screen_text(&model);
             assert!(model.exit.is_none(), "{name}");
         }
     }
@@ -151,9 +151,9 @@ fn the_footer_always_says_how_to_get_help_and_leave() {
     for width in [60, 80, 120] {
         for (name, model) in states((width, 24), RICH)
             .into_iter()
-            .filter(|(_, m)| !types(m))
+            .filter(|(_, m)| !takes_keys(m))
         {
-            let screen = shown(&model);
+            let screen = screen_text(&model);
             let footer = screen.lines().last().unwrap().to_owned();
             assert!(
                 footer.contains("? help") && footer.contains("q quit"),
@@ -165,20 +165,23 @@ fn the_footer_always_says_how_to_get_help_and_leave() {
 
 #[test]
 fn pictures_of_the_rest() {
-    let mut collecting = begun((80, 24), RICH);
-    progress(&mut collecting, Partial::Reading("mounts".to_owned()));
-    insta::assert_snapshot!("collecting", shown(&collecting));
-    insta::assert_snapshot!("empty", shown(&with(empty(), (80, 24), RICH)));
+    let mut collecting = empty_session((80, 24), RICH);
+    progress(&mut collecting, JobProgress::Reading("mounts".to_owned()));
+    insta::assert_snapshot!("collecting", screen_text(&collecting));
+    insta::assert_snapshot!("empty", screen_text(&session_with(empty(), (80, 24), RICH)));
     insta::assert_snapshot!(
         "free_disk",
-        shown(&with(sample::free_disk(), (80, 24), RICH))
+        screen_text(&session_with(sample::free_disk(), (80, 24), RICH))
     );
     for (name, model) in states((80, 24), RICH) {
         if ["help", "help filtered", "probe refused"].contains(&name) {
-            insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
+            insta::assert_snapshot!(name.replace(' ', "_"), screen_text(&model));
         }
     }
-    insta::assert_snapshot!("too_small", shown(&with(at_risk(), (48, 10), RICH)));
+    insta::assert_snapshot!(
+        "too_small",
+        screen_text(&session_with(at_risk(), (48, 10), RICH))
+    );
 }
 
 #[test]
@@ -189,9 +192,9 @@ fn what_is_undecided_has_its_level_in_question() {
             finding.level = Level::Critical;
         }
     }
-    let mut model = with(report, (60, 40), RICH);
+    let mut model = session_with(report, (60, 40), RICH);
     press(&mut model, "4");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     let levels: Vec<&str> = screen
         .lines()
         .skip_while(|line| !line.contains("Undecided"))
@@ -209,16 +212,16 @@ fn what_is_undecided_has_its_level_in_question() {
 
 #[test]
 fn enter_on_a_thing_to_do_opens_its_reasons() {
-    let mut model = with(at_risk(), (120, 40), RICH);
+    let mut model = session_with(at_risk(), (120, 40), RICH);
     press(&mut model, "n n n enter");
     assert_eq!(model.screen, ScreenId::Advice);
     assert!(
-        shown(&model).contains("Because of what boot.ext4-nobarrier says."),
+        screen_text(&model).contains("Because of what boot.ext4-nobarrier says."),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     press(&mut model, "esc");
-    assert!(!shown(&model).contains("Because of what"));
+    assert!(!screen_text(&model).contains("Because of what"));
     press(&mut model, "esc");
     assert_eq!(model.screen, ScreenId::Overview);
     press(&mut model, "esc esc esc");
@@ -228,16 +231,16 @@ fn enter_on_a_thing_to_do_opens_its_reasons() {
 #[test]
 #[ignore = "exhaustive"]
 fn whatever_is_on_a_page_can_be_reached() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "4");
     let mut seen = String::new();
     for _ in 0..20 {
         press(&mut model, "enter");
-        seen.push_str(&shown(&model));
+        seen.push_str(&screen_text(&model));
         let open = model.page_state().selected;
         for _ in 0..60 {
             press(&mut model, "j");
-            seen.push_str(&shown(&model));
+            seen.push_str(&screen_text(&model));
             if model.page_state().selected != open {
                 break;
             }
@@ -256,13 +259,13 @@ fn whatever_is_on_a_page_can_be_reached() {
 
 #[test]
 fn y_copies_the_commands_of_the_selected_step() {
-    let mut model = with(at_risk(), (120, 40), RICH);
+    let mut model = session_with(at_risk(), (120, 40), RICH);
     press(&mut model, "4 j");
     let copied = vec![SideEffect::Copy(
         "mount -o remount,barrier=1,noatime /srv".to_owned(),
     )];
     assert_eq!(press(&mut model, "y"), copied);
-    assert!(shown(&model).contains("clipboard"));
+    assert!(screen_text(&model).contains("clipboard"));
     press(&mut model, "g");
     let line = "walwise check /srv/pg/15/main --no-probe --format fstab".to_owned();
     assert_eq!(
@@ -274,8 +277,8 @@ fn y_copies_the_commands_of_the_selected_step() {
 
 #[test]
 fn a_probe_is_planned_confirmed_watched_and_cancelled() {
-    let mut model = with(at_risk(), (80, 24), RICH);
-    let target = sample::data();
+    let mut model = session_with(at_risk(), (80, 24), RICH);
+    let target = sample::data_target();
     assert!(
         matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(of))] if *of == target)
     );
@@ -295,13 +298,13 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
         panic!("{started:?}")
     };
     assert_eq!(*of, target);
-    progress(&mut model, round(3));
+    progress(&mut model, progress_after(3));
     assert_eq!(
         model.screen,
         ScreenId::Probe,
         "whoever starts it wants to see it"
     );
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("measuring, round 3, at most 9.7 s left"),
         "{screen}"
@@ -310,19 +313,19 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     press(&mut model, "1");
     let mut higher = model.clone();
     higher.size = Size::new(80, 40);
-    assert!(shown(&higher).contains("8 kB, 1 client   measuring …"));
+    assert!(screen_text(&higher).contains("8 kB, 1 client   measuring …"));
     assert_eq!(press(&mut model, "p"), [], "one at a time");
     assert_eq!(press(&mut model, "esc"), [SideEffect::Cancel(*job)]);
     assert_eq!(press(&mut model, "c"), [], "it is stopping already");
     let cut = Measurement {
         cancelled: true,
-        ..measured(3)
+        ..measurement_after(3)
     };
     finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
     assert_eq!(model.data.activity, Activity::Idle);
-    assert!(shown(&model).contains("cancelled, results kept"));
+    assert!(screen_text(&model).contains("cancelled, results kept"));
     press(&mut model, "3");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("3 rounds in 0.3 s") && screen.contains("partial results kept"),
         "{screen}"
@@ -338,13 +341,13 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
 
 #[test]
 fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "p");
     finish(
         &mut model,
         JobResult::Failed("less than 5 % of /srv is free".to_owned()),
     );
-    assert!(shown(&model).contains("less than 5 % of /srv is free"));
+    assert!(screen_text(&model).contains("less than 5 % of /srv is free"));
     assert_eq!(press(&mut model, "y"), [], "it cannot be started");
     press(&mut model, "esc p");
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
@@ -353,36 +356,39 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
         &mut model,
         JobResult::Failed("this is a bug in walwise: index 7".to_owned()),
     );
-    assert!(shown(&model).contains("the probe failed: this is a bug in walwise: index 7"));
+    assert!(screen_text(&model).contains("the probe failed: this is a bug in walwise: index 7"));
     assert!(
-        shown(&model).contains("is meaningfully faster here than"),
+        screen_text(&model).contains("is meaningfully faster here than"),
         "so does what was measured before"
     );
     press(&mut model, "1");
-    assert!(shown(&model).contains("AT RISK"), "what was known stays");
+    assert!(
+        screen_text(&model).contains("AT RISK"),
+        "what was known stays"
+    );
 }
 
 #[test]
 fn what_cannot_be_measured_says_so() {
-    let mut blank = with(sample::free_disk(), (80, 24), RICH);
+    let mut blank = session_with(sample::free_disk(), (80, 24), RICH);
     assert_eq!(press(&mut blank, "p"), []);
-    assert!(shown(&blank).contains("undecided until mounted"));
+    assert!(screen_text(&blank).contains("measurable once it is"));
     let mut capture = at_risk();
     capture.host.live = false;
-    let mut capture = with(capture, (80, 24), RICH);
+    let mut capture = session_with(capture, (80, 24), RICH);
     assert_eq!(press(&mut capture, "p"), []);
-    assert!(shown(&capture).contains("capture of another machine"));
+    assert!(screen_text(&capture).contains("a capture cannot be"));
 }
 
 #[test]
 fn news_of_a_job_that_was_superseded_is_dropped() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "r");
     update(
         &mut model,
         Msg::Done(1, JobResult::Report(Box::new(empty()))),
     );
-    assert!(shown(&model).contains("AT RISK"));
+    assert!(screen_text(&model).contains("AT RISK"));
     assert!(
         model.data.activity.job().is_some(),
         "the second one still runs"
@@ -391,17 +397,17 @@ fn news_of_a_job_that_was_superseded_is_dropped() {
 
 #[test]
 fn the_target_stays_when_a_fresher_report_comes() {
-    let mut model = with(two_targets(), (120, 40), RICH);
+    let mut model = session_with(two_targets(), (120, 40), RICH);
     press(&mut model, "]");
-    assert_eq!(model.data.focus.target, Some(sample::new_disk()));
-    assert!(shown(&model).contains("2/2 "));
+    assert_eq!(model.data.focus.target, Some(sample::free_disk_target()));
+    assert!(screen_text(&model).contains("2/2 "));
     press(&mut model, "r");
     let mut fresher = two_targets();
     fresher.targets.reverse();
     finish(&mut model, JobResult::Report(Box::new(fresher)));
-    assert_eq!(model.data.focus.target, Some(sample::new_disk()));
+    assert_eq!(model.data.focus.target, Some(sample::free_disk_target()));
     press(&mut model, "]");
-    assert_eq!(model.data.focus.target, Some(sample::data()));
+    assert_eq!(model.data.focus.target, Some(sample::data_target()));
 }
 
 #[test]
@@ -409,38 +415,41 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
     const SAID: &str = "No flush was sent: not the latency";
     for &flush in Flush::ALL {
         let said = flush == Flush::Suppressed;
-        let mut model = with(with_flush(flush), (60, 60), RICH);
-        // The price in a line says it shorter.
+        let mut model = session_with(with_flush(flush), (60, 60), RICH);
+        // The one-line latency has a shorter warning.
         assert_eq!(
-            shown(&model).contains("without a flush"),
+            screen_text(&model).contains("without a flush"),
             said,
             "{flush}:\n{}",
-            shown(&model)
+            screen_text(&model)
         );
         press(&mut model, "p");
         finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
         press(&mut model, "y");
-        progress(&mut model, round(3));
+        progress(&mut model, progress_after(3));
         assert_eq!(
-            shown(&model).contains(SAID),
+            screen_text(&model).contains(SAID),
             said,
             "{flush}:\n{}",
-            shown(&model)
+            screen_text(&model)
         );
     }
     let mut unmeasured = with_flush(Flush::Suppressed);
     unmeasured.probes.clear();
     assert!(
-        !shown(&with(unmeasured, (60, 40), RICH)).contains(SAID),
+        !screen_text(&session_with(unmeasured, (60, 40), RICH)).contains(SAID),
         "there are no figures"
     );
 }
 
 #[test]
 fn the_worst_target_comes_first_until_another_is_chosen() {
-    let (mut model, order) = (with(ordered(), (60, 24), RICH), WORST_FIRST);
+    let (mut model, order) = (
+        session_with(all_verdict_states(), (60, 24), RICH),
+        WORST_FIRST,
+    );
     for (place, path) in order.iter().enumerate() {
-        let header = shown(&model).lines().nth(1).unwrap().to_owned();
+        let header = screen_text(&model).lines().nth(1).unwrap().to_owned();
         assert!(
             header.contains(&format!(" {}/{} ", place + 1, order.len())),
             "{header}"
@@ -457,15 +466,18 @@ fn the_worst_target_comes_first_until_another_is_chosen() {
 
 #[test]
 fn what_was_shown_while_reading_was_not_chosen() {
-    let mut model = begun((80, 24), RICH);
-    let mut early = ordered();
+    let mut model = empty_session((80, 24), RICH);
+    let mut early = all_verdict_states();
     early.verdicts.clear();
-    progress(&mut model, Partial::Report(Box::new(early)));
+    progress(&mut model, JobProgress::Report(Box::new(early)));
     assert_ne!(
         model.data.focus.target,
         Some(Subject::target(WORST_FIRST[0]))
     );
-    finish(&mut model, JobResult::Report(Box::new(ordered())));
+    finish(
+        &mut model,
+        JobResult::Report(Box::new(all_verdict_states())),
+    );
     assert_eq!(
         model.data.focus.target,
         Some(Subject::target(WORST_FIRST[0]))
@@ -474,11 +486,11 @@ fn what_was_shown_while_reading_was_not_chosen() {
 
 #[test]
 fn whoever_probes_a_target_sees_what_was_measured_of_it() {
-    let mut model = with(ordered(), (80, 24), RICH);
+    let mut model = session_with(all_verdict_states(), (80, 24), RICH);
     press(&mut model, "p");
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     press(&mut model, "y");
-    let mut after = ordered();
+    let mut after = all_verdict_states();
     after
         .verdicts
         .retain(|verdict| verdict.target != Subject::target(WORST_FIRST[0]));
@@ -490,8 +502,8 @@ fn whoever_probes_a_target_sees_what_was_measured_of_it() {
 }
 
 /// Starts a probe of the database at risk.
-fn probing(report: Report) -> Model {
-    let mut model = with(report, (80, 40), RICH);
+fn start_probe(report: Report) -> Model {
+    let mut model = session_with(report, (80, 40), RICH);
     press(&mut model, "p");
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     press(&mut model, "y");
@@ -500,41 +512,41 @@ fn probing(report: Report) -> Model {
 
 #[test]
 fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end() {
-    let mut model = probing(at_risk());
+    let mut model = start_probe(at_risk());
     assert!(
-        !shown(&model).contains("p99"),
+        !screen_text(&model).contains("p99"),
         "figures of a probe before are not those of this one"
     );
-    progress(&mut model, round(12));
-    assert!(shown(&model).contains("Times   13 344 commits"));
-    let Partial::Probing(without) = round(13) else {
+    progress(&mut model, progress_after(12));
+    assert!(screen_text(&model).contains("Histogram   fdatasync, 13 344 commits"));
+    let JobProgress::Probing(without) = progress_after(13) else {
         panic!()
     };
     progress(
         &mut model,
-        Partial::Probing(Box::new(Progress {
-            so_far: None,
+        JobProgress::Probing(Box::new(Progress {
+            interim: None,
             histogram: Vec::new(),
             ..*without
         })),
     );
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
-        screen.contains("round 13") && screen.contains("Times   13 344 commits"),
+        screen.contains("round 13") && screen.contains("Histogram   fdatasync, 13 344 commits"),
         "{screen}"
     );
     finish(
         &mut model,
-        JobResult::Report(Box::new(with_probe(measured(71)))),
+        JobResult::Report(Box::new(with_probe(measurement_after(71)))),
     );
-    assert!(shown(&model).contains("Times   13 344 commits"));
+    assert!(screen_text(&model).contains("Histogram   fdatasync, 13 344 commits"));
     press(&mut model, "r");
     let mut gone = at_risk();
     gone.probes.clear();
     finish(&mut model, JobResult::Report(Box::new(gone)));
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
-        screen.contains("not measured") && !screen.contains("Times"),
+        screen.contains("not measured") && !screen.contains("Histogram"),
         "{screen}"
     );
 }
@@ -542,13 +554,13 @@ fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end()
 #[test]
 fn a_probe_that_came_to_nothing_keeps_the_one_before() {
     for (keys, how) in [("j", "failed"), ("c", "was cancelled")] {
-        let mut model = probing(at_risk());
+        let mut model = start_probe(at_risk());
         press(&mut model, keys);
         finish(
             &mut model,
             JobResult::Failed("Nothing was measured.".to_owned()),
         );
-        let screen = shown(&model);
+        let screen = screen_text(&model);
         assert!(
             screen.contains(&format!("the probe {how}: Nothing was measured.")),
             "{screen}"
@@ -558,32 +570,32 @@ fn a_probe_that_came_to_nothing_keeps_the_one_before() {
         finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
         press(&mut model, "y");
         finish(&mut model, JobResult::Report(Box::new(at_risk())));
-        assert!(!shown(&model).contains(how), "old news");
+        assert!(!screen_text(&model).contains(how), "old news");
     }
 }
 
 #[test]
 fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
-    let mut model = probing(two_targets());
-    progress(&mut model, round(12));
+    let mut model = start_probe(two_targets());
+    progress(&mut model, progress_after(12));
     press(&mut model, "]");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("not measured") && !screen.contains("fdatasync"),
         "{screen}"
     );
-    assert!(screen.contains("undecided until mounted"), "{screen}");
+    assert!(screen.contains("measurable once it is"), "{screen}");
     press(&mut model, "]");
-    assert!(shown(&model).contains("measuring, round 12"));
+    assert!(screen_text(&model).contains("measuring, round 12"));
 }
 
 #[test]
 fn help_filters_runs_and_gives_reasons() {
-    let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "? r e a d");
-    let listed = shown(&model);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
+    press(&mut model, "? r e s c a n");
+    let listed = screen_text(&model);
     assert!(
-        listed.contains("read again") && !listed.contains("next target"),
+        listed.contains("rescan") && !listed.contains("next target"),
         "{listed}"
     );
     assert!(matches!(
@@ -593,9 +605,9 @@ fn help_filters_runs_and_gives_reasons() {
     assert!(model.overlay.is_none());
     press(&mut model, "? p r o b e");
     assert!(
-        shown(&model).contains("not now: facts are still being collected"),
+        screen_text(&model).contains("unavailable: facts are still being collected"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     press(&mut model, "q backspace esc");
     assert_eq!(model.exit, None, "typing in help is typing");
@@ -606,35 +618,35 @@ fn help_filters_runs_and_gives_reasons() {
 #[test]
 fn help_is_moved_through_like_a_page() {
     for height in [15, 24] {
-        let mut model = with(at_risk(), (80, height), RICH);
+        let mut model = session_with(at_risk(), (80, height), RICH);
         press(&mut model, "?");
-        let top = shown(&model);
+        let top = screen_text(&model);
         assert!(top.contains("▸ enter") && !top.contains("ctrl-l"), "{top}");
         press(&mut model, "end");
-        let bottom = shown(&model);
+        let bottom = screen_text(&model);
         assert!(bottom.contains("▸ ctrl-l"), "{bottom}");
         press(&mut model, "home");
-        assert_eq!(shown(&model), top);
+        assert_eq!(screen_text(&model), top);
         let mut seen = top.clone();
-        for _ in command::filtered(&model, "") {
+        for _ in command::help_entries(&model, "") {
             press(&mut model, "pgdn");
-            seen.push_str(&shown(&model));
+            seen.push_str(&screen_text(&model));
         }
-        assert_eq!(shown(&model), bottom);
-        for command in command::filtered(&model, "") {
+        assert_eq!(screen_text(&model), bottom);
+        for command in command::help_entries(&model, "") {
             assert!(seen.contains(command.label), "{}", command.label);
         }
         press(&mut model, &vec!["pgup"; 30].join(" "));
-        assert_eq!(shown(&model), top);
+        assert_eq!(screen_text(&model), top);
         press(&mut model, "G");
-        assert!(shown(&model).contains("/ G_"), "letters are typed");
+        assert!(screen_text(&model).contains("/ G_"), "letters are typed");
     }
 }
 
 #[test]
 fn signals_end_the_session_or_stop_it() {
     let ended = |msg| {
-        let mut model = begun((80, 24), RICH);
+        let mut model = empty_session((80, 24), RICH);
         let effects = update(&mut model, msg);
         (model.exit, effects)
     };
@@ -650,22 +662,22 @@ fn signals_end_the_session_or_stop_it() {
     );
     assert_eq!(
         ended(Msg::Signal(signal_hook::consts::SIGWINCH)),
-        (None, vec![SideEffect::Renew])
+        (None, vec![SideEffect::Redraw])
     );
-    let mut model = begun((80, 24), RICH);
+    let mut model = empty_session((80, 24), RICH);
     press(&mut model, "ctrl-c");
     assert_eq!(model.exit, Some(Exit::Signal(2)));
 }
 
 #[test]
 fn nothing_is_judged_before_everything_was_read() {
-    let mut model = begun((80, 24), RICH);
-    progress(&mut model, Partial::Report(Box::new(at_risk())));
-    progress(&mut model, Partial::Reading("block devices".to_owned()));
+    let mut model = empty_session((80, 24), RICH);
+    progress(&mut model, JobProgress::Report(Box::new(at_risk())));
+    progress(&mut model, JobProgress::Reading("block devices".to_owned()));
     for screen in ScreenId::ALL {
         let key = screen.digit();
         press(&mut model, key);
-        let screen = shown(&model);
+        let screen = screen_text(&model);
         assert!(
             screen.contains("reading block devices") && !screen.contains("AT RISK"),
             "{screen}"
@@ -674,20 +686,20 @@ fn nothing_is_judged_before_everything_was_read() {
     }
     press(&mut model, "1");
     assert!(
-        shown(&model).contains("found  postgresql 15/main"),
+        screen_text(&model).contains("found  postgresql 15/main"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     finish(&mut model, JobResult::Report(Box::new(at_risk())));
-    assert!(shown(&model).contains("AT RISK"));
+    assert!(screen_text(&model).contains("AT RISK"));
 }
 
 #[test]
 fn reading_again_never_shows_less_than_was_known() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "r");
-    progress(&mut model, Partial::Report(Box::new(empty())));
-    assert!(shown(&model).contains("AT RISK"));
+    progress(&mut model, JobProgress::Report(Box::new(empty())));
+    assert!(screen_text(&model).contains("AT RISK"));
     finish(&mut model, JobResult::Report(Box::new(empty())));
-    assert!(!shown(&model).contains("AT RISK"));
+    assert!(!screen_text(&model).contains("AT RISK"));
 }

@@ -1,44 +1,40 @@
-//! Styles by meaning, from the sixteen colours of the user's own palette, and a final pass for
-//! terminals that have ASCII only.
+//! Styles by meaning, from the sixteen colours of the user's palette, and a final pass for ASCII
+//! terminals.
 //!
-//! Colour only repeats words and marks; without colour the modifiers stay. White, black and yellow
-//! are never a foreground, because they are unreadable on the background of half of all terminals.
+//! Colour only repeats words and marks; without it the modifiers stay. White, black and yellow are
+//! never a foreground: half of all terminals have a background on which they are unreadable.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
-use crate::durability::Standing;
-use crate::report::telling::Tone;
+use crate::durability::VerdictKind;
+use crate::report::view::Tone;
 use crate::rules::Level;
 
-/// What a piece of text means.
+/// The meaning of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextRole {
     Plain,
     Heading,
-    /// Secondary.
+    /// Secondary text.
     Dim,
-    /// Where the selection is, and the keys.
+    /// The selection, and keys.
     Accent,
     Good,
     Bad,
-    /// Not known, or to be looked at.
+    /// Unknown, or to be checked.
     Doubt,
     Code,
 }
 
-/// How to draw on this terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
-    /// Whether colours may be used.
     pub colour: bool,
-    /// Whether only ASCII may be drawn.
     pub ascii: bool,
 }
 
 impl Theme {
-    /// The style of a meaning.
     pub fn style(self, role: TextRole) -> Style {
         let (colour, modifier) = match role {
             TextRole::Plain => (None, Modifier::empty()),
@@ -62,12 +58,11 @@ impl Theme {
             Level::Critical => TextRole::Bad,
             Level::Warning => TextRole::Doubt,
             Level::Advice => TextRole::Accent,
-            Level::Option => TextRole::Plain,
+            Level::Optional => TextRole::Plain,
             Level::Keep => TextRole::Good,
         })
     }
 
-    /// The style of a hop of a flush path.
     pub fn tone(self, tone: Tone) -> Style {
         self.style(match tone {
             Tone::Good => TextRole::Good,
@@ -77,13 +72,12 @@ impl Theme {
         })
     }
 
-    /// The style of a verdict.
-    pub fn standing(self, standing: Standing) -> Style {
+    pub fn verdict(self, standing: VerdictKind) -> Style {
         self.tone(standing.into()).add_modifier(Modifier::BOLD)
     }
 }
 
-/// Replaces everything that is not ASCII by something of the same width that is.
+/// Replaces every non-ASCII character by ASCII of the same width.
 pub fn to_ascii(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if cell.symbol().is_ascii() {
@@ -109,14 +103,14 @@ pub fn to_ascii(buffer: &mut Buffer) {
             "×" => "x",
             "░" => ".",
             other if other.width() > 1 => "??",
-            other => height(other).unwrap_or("?"),
+            other => ascii_bar(other).unwrap_or("?"),
         };
         cell.set_symbol(plain);
     }
 }
 
-/// An eighth to eight eighths of a cell, by characters that look the fuller the higher.
-fn height(block: &str) -> Option<&'static str> {
+/// The ASCII character for a bar of one to eight eighths: denser for higher ones.
+fn ascii_bar(block: &str) -> Option<&'static str> {
     const RAMP: [(&str, &str); 8] = [
         ("▁", "_"),
         ("▂", "."),

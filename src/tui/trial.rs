@@ -1,9 +1,7 @@
-//! The screen of a trial while it runs: a line for each candidate, whose interval tightens as
-//! blocks arrive.
+//! The screen of a running trial: one line per candidate, whose interval narrows as blocks arrive.
 //!
-//! It has the terminal to itself and is no screen of [`super::run`]: no key there begins a trial.
-//! It asks for nothing and measures nothing; whoever runs the trial hands it what is known and asks
-//! it what the user wants.
+//! It has the terminal to itself and is not a screen of [`super::run`], where no key starts a
+//! trial. The caller runs the trial, passes it the record, and asks it for the user's input.
 
 mod board;
 mod picture;
@@ -26,7 +24,7 @@ use super::theme::Theme;
 use crate::trial::TrialRecord;
 use board::TrialBoard;
 
-/// The screen after the last block of a record, on a terminal of so many columns and rows, as SVG.
+/// The screen after the last block of a record, at so many columns and rows, as SVG.
 pub fn trial_picture(record: &TrialRecord, (columns, rows): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
     let left = (record.budget - record.seconds).max(0.0);
@@ -35,7 +33,7 @@ pub fn trial_picture(record: &TrialRecord, (columns, rows): (u16, u16)) -> Strin
         ascii: false,
     };
     picture::draw(
-        &TrialBoard::of(record),
+        &TrialBoard::from_record(record),
         "the last block is complete",
         left,
         theme,
@@ -44,23 +42,23 @@ pub fn trial_picture(record: &TrialRecord, (columns, rows): (u16, u16)) -> Strin
     svg::svg(&buffer, "walwise: a trial")
 }
 
-/// The terminal while a trial runs. It is given back when this is dropped.
+/// The terminal during a trial; restored on drop.
 pub struct TrialScreen {
     display: Tty,
     inbox: Receiver<Msg>,
     input: InputQueue,
     theme: Theme,
     board: TrialBoard,
-    doing: String,
-    /// A shell has the terminal.
-    away: bool,
+    status: String,
+    /// While a shell has the terminal.
+    is_suspended: bool,
 }
 
 impl TrialScreen {
-    /// Takes the terminal at standard input and output.
+    /// Takes over the terminal at standard input and output.
     pub fn enter(options: Options, record: &TrialRecord) -> io::Result<Self> {
         let (out, inbox) = mpsc::channel();
-        input::stops(out.clone())?;
+        input::stop_signals(out.clone())?;
         let display = Tty::enter(options.in_tmux)?;
         let input = InputQueue::default();
         input::keys(&out, input.clone())?;
@@ -68,61 +66,62 @@ impl TrialScreen {
             colour: options.colour,
             ascii: options.ascii,
         };
-        let (board, doing) = (TrialBoard::of(record), String::new());
+        let (board, doing) = (TrialBoard::from_record(record), String::new());
         Ok(Self {
             display,
             inbox,
             input,
             theme,
             board,
-            doing,
-            away: false,
+            status: doing,
+            is_suspended: false,
         })
     }
 
-    /// Takes in what is known after a block.
-    pub fn learn(&mut self, record: &TrialRecord) {
-        self.board = TrialBoard::of(record);
+    /// Shows the record after a block.
+    pub fn update(&mut self, record: &TrialRecord) {
+        self.board = TrialBoard::from_record(record);
     }
 
-    /// Takes in what is done now.
-    pub fn say(&mut self, doing: &str) {
-        doing.clone_into(&mut self.doing);
+    /// Sets the status line.
+    pub fn set_status(&mut self, doing: &str) {
+        doing.clone_into(&mut self.status);
     }
 
-    /// Minds the keys, and draws where the terminal takes output, with the most seconds that are
-    /// left; returns whether the user wants to end the trial. Ctrl-C is handed on as the signal for
-    /// which it stands.
-    pub fn turn(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
-        let leaves = self.is_left()?;
-        if self.away {
-            self.away = !self.display.resume()?;
+    /// Handles input, and draws if the terminal accepts output. `left`: the seconds left at most.
+    /// Returns whether the user quits; Ctrl-C is raised as SIGINT.
+    pub fn poll(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
+        let leaves = self.process_input()?;
+        if self.is_suspended {
+            self.is_suspended = !self.display.resume()?;
         }
-        if takes_output && !self.away {
+        if takes_output && !self.is_suspended {
             let Self {
                 display,
                 theme,
                 board,
-                doing,
+                status: doing,
                 ..
             } = self;
-            display.fit()?;
+            display.resize()?;
             display.draw(&mut |buffer| picture::draw(board, doing, left, *theme, buffer))?;
         }
         Ok(leaves)
     }
 
-    fn is_left(&mut self) -> io::Result<bool> {
+    fn process_input(&mut self) -> io::Result<bool> {
         let mut leaves = false;
         let typed = std::iter::from_fn(|| self.input.next(false));
         for msg in self.inbox.try_iter().chain(typed) {
             match msg {
                 Msg::Key(key) if key.is_in("q Q") => leaves = true,
                 Msg::Key(key) if key.is_in("ctrl-c") => raise(Signal::SIGINT)?,
-                Msg::Key(key) if key.is_in("ctrl-z") => self.away |= self.display.suspend()?,
-                Msg::Signal(SIGTSTP) => self.away |= self.display.suspend()?,
-                Msg::Signal(SIGCONT) => self.away = !self.display.resume()?,
-                // Whoever hangs up sends a signal, too.
+                Msg::Key(key) if key.is_in("ctrl-z") => {
+                    self.is_suspended |= self.display.suspend()?;
+                }
+                Msg::Signal(SIGTSTP) => self.is_suspended |= self.display.suspend()?,
+                Msg::Signal(SIGCONT) => self.is_suspended = !self.display.resume()?,
+                // SIGHUP arrives as well, so `Hangup` needs no action.
                 Msg::Key(_)
                 | Msg::Text(_)
                 | Msg::Paste(_)

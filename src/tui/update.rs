@@ -1,5 +1,5 @@
-//! The only module that changes the model. Pure: a message goes in, effects come out; no clock, no
-//! terminal, no thread.
+//! The only module that changes the model. Pure: a message in, effects out; no clock, terminal or
+//! thread.
 
 mod results;
 
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
+use super::click_map::ClickTarget;
 use super::command::{self, Action, UserAction};
 use super::data::{Activity, Data};
 use super::documents::SaveState;
@@ -15,32 +16,31 @@ use super::export;
 use super::filter::Filter;
 use super::focus::Focus;
 use super::frame;
-use super::hits::Hit;
 use super::key::KeyPress;
 use super::model::{Dirty, Model, Overlay, PageView};
-use super::msg::{Exit, Msg, Pointed, SideEffect};
-use super::overlay::pane::screenful;
-use super::page::{Enter, Motion, Page, PageState};
+use super::msg::{Exit, MouseAction, Msg, SideEffect};
+use super::overlay::pane::page_size;
+use super::page::{EnterEffect, Motion, Page, PageState};
 use super::screen_id::ScreenId;
-use super::what_if::{Picker, Taken};
+use super::what_if::{Picker, Selection};
 use super::widgets::field::{Edit, Field};
 use crate::report::Report;
-use crate::report::telling::words::count;
+use crate::report::view::wording::count_noun;
 
-/// How many lines the wheel goes at once.
-const NOTCH: usize = 3;
+/// Lines per step of the mouse wheel.
+const LINES_PER_NOTCH: usize = 3;
 
 pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
-    // A key decides itself whether more than the selection changes.
+    // Keys decide this themselves: most change only the selection, which keeps the page.
     if !matches!(msg, Msg::Key(_)) {
         model.forget_page();
     }
-    let mut effects = take(model, msg);
-    effects.extend(export::make(model));
+    let mut effects = handle(model, msg);
+    effects.extend(export::render_next(model));
     effects
 }
 
-fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
+fn handle(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     let urgency = if matches!(msg, Msg::Progress(..)) {
         Dirty::Soon
     } else {
@@ -48,10 +48,10 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     };
     model.dirty = model.dirty.max(urgency);
     match msg {
-        Msg::Key(key) => press(model, &key),
+        Msg::Key(key) => handle_key(model, &key),
         Msg::Text(text) => {
             model.notice = None;
-            model.is_new = false;
+            model.shows_hints = false;
             type_text(model, &text);
             Vec::new()
         }
@@ -59,10 +59,10 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
             paste(model, &text);
             Vec::new()
         }
-        Msg::Mouse(what, cell) => point(model, what, cell),
+        Msg::Mouse(what, cell) => handle_mouse(model, what, cell),
         Msg::Signal(SIGTSTP) => vec![SideEffect::Suspend],
         Msg::Signal(SIGCONT) => vec![SideEffect::Resume],
-        Msg::Signal(SIGWINCH) => vec![SideEffect::Renew],
+        Msg::Signal(SIGWINCH) => vec![SideEffect::Redraw],
         Msg::Signal(number) => {
             model.exit = Some(Exit::Signal(number));
             Vec::new()
@@ -72,40 +72,40 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
             Vec::new()
         }
         Msg::Tick => {
-            model.beat = model.beat.wrapping_add(1);
+            model.animation_frame = model.animation_frame.wrapping_add(1);
             Vec::new()
         }
-        // What it announces comes in messages of its own.
+        // Only a wake-up: the input has messages of its own.
         Msg::Input => Vec::new(),
-        Msg::Progress(job, partial) => results::progress(model, job, partial),
-        Msg::Done(job, result) => results::done(model, job, result),
+        Msg::Progress(job, partial) => results::handle_progress(model, job, partial),
+        Msg::Done(job, result) => results::handle_result(model, job, result),
     }
 }
 
-fn press(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
+fn handle_key(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     model.notice = None;
-    model.is_new = false;
+    model.shows_hints = false;
     let view = model.view();
     model.forget_page();
     if let Some(command) = command::lookup(model, &view, key) {
         return perform(model, view, command);
     }
-    if let Some(c) = key.types() {
+    if let Some(c) = key.typed_char() {
         type_text(model, c.encode_utf8(&mut [0; 4]));
     }
     Vec::new()
 }
 
-/// Pasted text is typed into a text field, as one line. Anywhere else it is ignored: a copied line
-/// must not start a probe or answer a question.
+/// Types pasted text into a text field, as one line. Elsewhere it is ignored: a copied line must
+/// not start a probe or answer a question.
 fn paste(model: &mut Model, text: &str) {
     model.notice = None;
     if !type_text(model, text) {
-        model.notice = Some("pasted text is not taken for keys".to_owned());
+        model.notice = Some("pasted text is ignored outside text fields".to_owned());
     }
 }
 
-/// Types a text where one is typed now; false where none is.
+/// Types into the active text field; false if there is none.
 fn type_text(model: &mut Model, text: &str) -> bool {
     let mut fits = true;
     let is_typed = match &mut model.overlay {
@@ -114,9 +114,9 @@ fn type_text(model: &mut Model, text: &str) -> bool {
             true
         }
         Some(overlay) => {
-            let lists = overlay.finds_at_once();
-            retype(model, |typed| {
-                // Elsewhere finding begins with this key.
+            let lists = overlay.filters_on_typing();
+            edit_filter(model, |typed| {
+                // `/` starts a search elsewhere, so it is dropped as the first character here.
                 let rest = if lists && typed.text().is_empty() {
                     text.strip_prefix('/')
                 } else {
@@ -125,18 +125,18 @@ fn type_text(model: &mut Model, text: &str) -> bool {
                 fits = typed.push(rest.unwrap_or(text));
             })
         }
-        None => retype(model, |typed| fits = typed.push(text)),
+        None => edit_filter(model, |typed| fits = typed.push(text)),
     };
     if !fits {
         model.notice = Some(format!(
-            "a text field holds {} characters; the rest is left out",
-            Field::MOST
+            "limited to {} characters; the rest was cut",
+            Field::MAX_CHARS
         ));
     }
     is_typed
 }
 
-/// Whether characters are typed into a text now, so that none of them is a command.
+/// Whether typed characters are text now, not commands.
 pub fn takes_text(model: &Model) -> bool {
     match &model.overlay {
         Some(Overlay::Save(form)) => matches!(form.stage, SaveState::Naming(_)),
@@ -146,8 +146,8 @@ pub fn takes_text(model: &Model) -> bool {
     }
 }
 
-/// Changes what is typed to find something; false where nothing is.
-fn retype(model: &mut Model, change: impl FnOnce(&mut Field)) -> bool {
+/// Edits the active filter; false if there is none.
+fn edit_filter(model: &mut Model, change: impl FnOnce(&mut Field)) -> bool {
     let finding = model.page_state().is_typing();
     match &mut model.overlay {
         Some(Overlay::Help { filter, chosen } | Overlay::Targets { filter, chosen }) => {
@@ -155,7 +155,7 @@ fn retype(model: &mut Model, change: impl FnOnce(&mut Field)) -> bool {
             *chosen = 0;
         }
         Some(Overlay::WhatIf(picker)) => picker.edit(change),
-        None if finding => refind(model, |filter| {
+        None if finding => change_filter(model, |filter| {
             if let Some(filter) = filter {
                 change(&mut filter.text);
             }
@@ -165,46 +165,46 @@ fn retype(model: &mut Model, change: impl FnOnce(&mut Field)) -> bool {
     true
 }
 
-/// The mouse does what keys do; what lies under it was noted while it was drawn.
-fn point(model: &mut Model, what: Pointed, cell: Position) -> Vec<SideEffect> {
+/// The mouse acts as keys do; drawing recorded what lies under it.
+fn handle_mouse(model: &mut Model, what: MouseAction, cell: Position) -> Vec<SideEffect> {
     let (key, times) = match what {
-        Pointed::Click => return click(model, cell),
-        Pointed::WheelUp => ("up", NOTCH),
-        Pointed::WheelDown => ("down", NOTCH),
+        MouseAction::Click => return handle_click(model, cell),
+        MouseAction::WheelUp => ("up", LINES_PER_NOTCH),
+        MouseAction::WheelDown => ("down", LINES_PER_NOTCH),
     };
-    // In a list that lies over the screen each line is a choice of its own.
+    // In an overlay each line is an entry, so the wheel moves by one.
     let times = if model.overlay.is_some() { 1 } else { times };
     (0..times)
-        .flat_map(|_| press(model, &KeyPress::named(key)))
+        .flat_map(|_| handle_key(model, &KeyPress::from_name(key)))
         .collect()
 }
 
-fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
+fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     model.notice = None;
-    model.is_new = false;
+    model.shows_hints = false;
     match model.hits.at(cell).cloned() {
         None => {}
-        Some(Hit::Press(key)) => return press(model, &key),
-        Some(Hit::Line(key))
-            if selected(model).is_some_and(|block| block.key.as_ref() == Some(&key)) =>
+        Some(ClickTarget::Press(key)) => return handle_key(model, &key),
+        Some(ClickTarget::Line(key))
+            if selected_block(model).is_some_and(|block| block.key.as_ref() == Some(&key)) =>
         {
-            return press(model, &KeyPress::named("enter"));
+            return handle_key(model, &KeyPress::from_name("enter"));
         }
-        Some(Hit::Line(key) | Hit::Beneath(key)) => {
-            on_page(model, |page, state, _| {
-                page.place_mut(state).selected = Some(key);
+        Some(ClickTarget::Line(key) | ClickTarget::BlockBody(key)) => {
+            change_page_state(model, |page, state, _| {
+                page.active_state_mut(state).selected = Some(key);
             });
         }
-        Some(Hit::Open(screen, key)) => open(model, screen, key),
-        Some(Hit::Target(place)) => {
+        Some(ClickTarget::Open(screen, key)) => open(model, screen, key),
+        Some(ClickTarget::Target(place)) => {
             model.overlay = None;
-            look_at(model, |focus, report| focus.at_place(report, place));
+            switch_target(model, |focus, report| focus.at_place(report, place));
         }
-        Some(Hit::Entry(at)) => {
+        Some(ClickTarget::Entry(at)) => {
             if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
                 *chosen = at;
             }
-            return help_run(model);
+            return run_help_entry(model);
         }
     }
     Vec::new()
@@ -212,30 +212,32 @@ fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
 
 fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEffect> {
     if let Err(why) = command.enabled {
-        model.notice = Some(format!("Not now, {}: {why}", command.label));
+        model.notice = Some(format!("Unavailable ({}): {why}", command.label));
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => select(model, view, |page, state, height| {
+        Action::Go(motion) => change_selection(model, view, |page, state, height| {
             page.go(state, motion, height);
         }),
-        Action::Seek(way) => select(model, view, |page, state, height| {
-            page.seek(state, way, height);
+        Action::JumpToIssue(way) => change_selection(model, view, |page, state, height| {
+            page.jump_to_issue(state, way, height);
         }),
         Action::Enter => {
-            let block = selected(model);
+            let block = selected_block(model);
             enter(model);
             let Data { raw, report, .. } = &model.data;
-            let job = block.and_then(|block| raw.wanted(report.as_deref(), &block));
+            let job = block.and_then(|block| raw.fetch_job(report.as_deref(), &block));
             return job
-                .map(|job| SideEffect::Start(model.number(), job))
+                .map(|job| SideEffect::Start(model.next_job_id(), job))
                 .into_iter()
                 .collect();
         }
         Action::Back => back(model),
         Action::Copy => return copy(model),
-        Action::Filter => refind(model, |filter| filter.get_or_insert_default().typing = true),
-        Action::FilterKeep => refind(model, |filter| {
+        Action::Filter => {
+            change_filter(model, |filter| filter.get_or_insert_default().typing = true);
+        }
+        Action::FilterKeep => change_filter(model, |filter| {
             let kept = filter
                 .take()
                 .filter(|filter| !filter.text.text().trim().is_empty());
@@ -244,13 +246,13 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
                 ..kept
             });
         }),
-        Action::FilterEnd => refind(model, |filter| *filter = None),
-        Action::OnlyUnknown => only_unknown(model),
+        Action::FilterEnd => change_filter(model, |filter| *filter = None),
+        Action::OnlyUnknown => toggle_unknown(model),
         Action::Sources => {
-            on_page(model, |_, state, _| {
+            change_page_state(model, |_, state, _| {
                 state.with_sources = !state.with_sources;
             });
-            on_page(model, Page::reveal);
+            change_page_state(model, Page::reveal);
         }
         Action::Show(screen) => show(model, screen),
         Action::AskTarget => {
@@ -260,10 +262,10 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
                 chosen,
             });
         }
-        Action::ListGo(motion) => list_go(model, motion),
-        Action::ListTake => return list_take(model),
-        Action::NextTarget => look_at(model, Focus::next),
-        Action::PreviousTarget => look_at(model, Focus::previous),
+        Action::ListGo(motion) => move_in_list(model, motion),
+        Action::ListChoose => return choose_in_list(model),
+        Action::NextTarget => switch_target(model, Focus::next),
+        Action::PreviousTarget => switch_target(model, Focus::previous),
         Action::PlanProbe => {
             return model
                 .data
@@ -280,12 +282,12 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         Action::WhatIf => {
             model.overlay = Some(Overlay::WhatIf(Box::new(Picker::open(&model.data))));
         }
-        Action::State => state_fact(model),
+        Action::EnterFact => open_fact_entry(model),
         Action::LeaveWhatIf => leave_what_if(model),
-        Action::WhatIfComplete => in_picker(model, Picker::complete),
+        Action::WhatIfComplete => with_picker(model, Picker::complete),
         Action::WhatIfBack => {
             let mut returns = false;
-            in_picker(model, |picker| returns = picker.back());
+            with_picker(model, |picker| returns = picker.back());
             if !returns {
                 model.overlay = None;
             }
@@ -300,7 +302,7 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
                 chosen: wanted.unwrap_or_default(),
             });
         }
-        Action::AskSave => export::ask(model),
+        Action::AskSave => export::open_save_form(model),
         Action::Save => return export::save(model, false).into_iter().collect(),
         Action::Replace => return export::save(model, true).into_iter().collect(),
         Action::Rename => {
@@ -313,7 +315,7 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
                 form.name.edit(edit);
             }
         }
-        Action::Mouse => return mouse(model),
+        Action::Mouse => return toggle_mouse(model),
         Action::Help => {
             model.overlay = Some(Overlay::Help {
                 filter: Field::default(),
@@ -321,13 +323,13 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             });
         }
         Action::Erase => {
-            retype(model, |typed| typed.edit(Edit::Backspace));
+            edit_filter(model, |typed| typed.edit(Edit::Backspace));
         }
         Action::Clear => {
-            retype(model, |typed| typed.edit(Edit::Clear));
+            edit_filter(model, |typed| typed.edit(Edit::Clear));
         }
         Action::Close => model.overlay = None,
-        Action::Redraw => return vec![SideEffect::Renew],
+        Action::Redraw => return vec![SideEffect::Redraw],
         Action::Suspend => return vec![SideEffect::Suspend],
         Action::Quit => model.exit = Some(Exit::Quit),
         Action::Interrupt => model.exit = Some(Exit::Signal(SIGINT)),
@@ -335,64 +337,74 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
     Vec::new()
 }
 
-fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
+fn change_page_state(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
     let view = model.view();
-    on_view(model, view, change);
+    change_view_state(model, view, change);
 }
 
-/// Changes nothing but what is selected and in sight.
-fn select(model: &mut Model, view: PageView, change: impl FnOnce(&Page, &mut PageState, u16)) {
+/// Changes only the selection and the scroll position.
+fn change_selection(
+    model: &mut Model,
+    view: PageView,
+    change: impl FnOnce(&Page, &mut PageState, u16),
+) {
     let page = Arc::clone(&view.page);
-    on_view(model, view, change);
+    change_view_state(model, view, change);
     if !model.screen.follows_selection() {
-        model.keep(page);
+        model.cache_page(page);
     }
 }
 
-fn on_view(model: &mut Model, view: PageView, change: impl FnOnce(&Page, &mut PageState, u16)) {
+fn change_view_state(
+    model: &mut Model,
+    view: PageView,
+    change: impl FnOnce(&Page, &mut PageState, u16),
+) {
     let PageView { page, mut state } = view;
     let body = frame::body(model.size, &state);
     change(&page, &mut state, body.height);
     model.pages.insert(model.screen, state);
 }
 
-/// Changes what is unfolded, then scrolls so that the selected block is in sight in its new size.
-fn refold(model: &mut Model, change: impl FnOnce(&mut PageState)) {
-    on_page(model, |page, state, _| change(page.place_mut(state)));
-    on_page(model, Page::reveal);
+/// Changes what is unfolded, then scrolls the selected block into view.
+fn change_unfolded(model: &mut Model, change: impl FnOnce(&mut PageState)) {
+    change_page_state(model, |page, state, _| change(page.active_state_mut(state)));
+    change_page_state(model, Page::reveal);
 }
 
-/// Changes what is looked for; what is selected stays so where it is still shown.
-fn refind(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
-    on_page(model, |_, state, _| change(&mut state.filter));
-    on_page(model, Page::reveal);
+/// Changes the filter; the selection stays if it is still visible.
+fn change_filter(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
+    change_page_state(model, |_, state, _| change(&mut state.filter));
+    change_page_state(model, Page::reveal);
 }
 
-fn selected(model: &Model) -> Option<super::page::Block> {
+fn selected_block(model: &Model) -> Option<super::page::Block> {
     let PageView { page, state } = model.view();
     page.selected(&state).cloned()
 }
 
 fn enter(model: &mut Model) {
-    let Some(block) = selected(model) else { return };
+    let Some(block) = selected_block(model) else {
+        return;
+    };
     let Some(key) = block.key else { return };
     match block.enter {
-        Enter::Nothing => {}
-        Enter::Unfold => refold(model, |state| {
+        EnterEffect::Nothing => {}
+        EnterEffect::Unfold => change_unfolded(model, |state| {
             state.selected = Some(key.clone());
             if !state.unfolded.remove(&key) {
                 state.unfolded.insert(key);
             }
         }),
-        Enter::Beside => on_page(model, |_, state, _| state.enter_pane()),
-        Enter::Open(screen, key) => open(model, screen, key),
+        EnterEffect::OpenPane => change_page_state(model, |_, state, _| state.enter_pane()),
+        EnterEffect::Open(screen, key) => open(model, screen, key),
     }
 }
 
-/// Opens a block of a screen.
+/// Opens a screen with this block selected and unfolded.
 fn open(model: &mut Model, screen: ScreenId, key: String) {
     show(model, screen);
-    refold(model, |state| {
+    change_unfolded(model, |state| {
         state.selected = Some(key.clone());
         state.unfolded.insert(key);
     });
@@ -401,14 +413,14 @@ fn open(model: &mut Model, screen: ScreenId, key: String) {
 fn back(model: &mut Model) {
     let PageView { page, state } = model.view();
     let open = page.selected(&state).and_then(|block| block.key.clone());
-    if let Some(key) = open.filter(|key| page.place(&state).is_unfolded(key)) {
-        refold(model, |state| {
+    if let Some(key) = open.filter(|key| page.active_state(&state).is_unfolded(key)) {
+        change_unfolded(model, |state| {
             state.unfolded.remove(&key);
         });
-    } else if page.is_beside(&state) {
-        on_page(model, |_, state, _| state.leave_pane());
+    } else if page.is_in_pane(&state) {
+        change_page_state(model, |_, state, _| state.leave_pane());
     } else if state.filter.is_some() {
-        refind(model, |filter| *filter = None);
+        change_filter(model, |filter| *filter = None);
     } else if let Some(screen) = model.trail.pop() {
         model.screen = screen;
     } else {
@@ -416,43 +428,43 @@ fn back(model: &mut Model) {
     }
 }
 
-fn in_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
+fn with_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
     if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
         change(picker);
     }
 }
 
-/// Asks what the fact of the selected block is.
-fn state_fact(model: &mut Model) {
-    let fact = selected(model).and_then(|block| block.fact);
+/// Asks for the value of the selected block's fact.
+fn open_fact_entry(model: &mut Model) {
+    let fact = selected_block(model).and_then(|block| block.fact);
     let picker = fact.and_then(|(subject, fact)| Picker::new(&model.data, &subject, &fact));
     model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
 }
 
-/// Takes what is chosen: a fact, or its value, which is worked out at once.
-fn take_choice(model: &mut Model) -> Vec<SideEffect> {
+/// Chooses a fact, or its value, which is evaluated at once.
+fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::WhatIf(picker)) = &mut model.overlay else {
         return Vec::new();
     };
     let held = model
         .data
-        .supposed
+        .assumed_host
         .as_ref()
         .map(|supposed| supposed.suppositions.clone());
-    match picker.take(&held.unwrap_or_default()) {
-        Ok(Taken::Fact(choice)) => picker.ask(choice),
-        Ok(Taken::Suppose(all)) if all.is_empty() => {
+    match picker.select(&held.unwrap_or_default()) {
+        Ok(Selection::Fact(choice)) => picker.ask_value(choice),
+        Ok(Selection::Assumptions(all)) if all.is_empty() => {
             model.overlay = None;
             leave_what_if(model);
         }
-        Ok(Taken::Suppose(all)) => return vec![model.suppose(all)],
+        Ok(Selection::Assumptions(all)) => return vec![model.suppose(all)],
         Err(_) => {}
     }
     Vec::new()
 }
 
-/// Wants the chosen file system; the first choice needs no wish.
-fn want(model: &mut Model) -> Option<SideEffect> {
+/// Plans with the chosen file system; the recommended one needs no choice.
+fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
     let Some(Overlay::Filesystem { chosen }) = model.overlay else {
         return None;
     };
@@ -460,16 +472,16 @@ fn want(model: &mut Model) -> Option<SideEffect> {
     let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
     let target = model.data.focus.target.clone()?;
     model.overlay = None;
-    Some(model.want(target, filesystem))
+    Some(model.choose_filesystem(target, filesystem))
 }
 
 fn leave_what_if(model: &mut Model) {
-    // The result of a running evaluation is dropped: nobody waits for that job any more.
-    if matches!(model.data.activity, Activity::Supposing { .. }) {
+    // The result of a running evaluation is dropped with its job.
+    if matches!(model.data.activity, Activity::Assuming { .. }) {
         model.data.activity = Activity::Idle;
     }
-    if model.data.supposed.take().is_some() {
-        model.notice = Some("this is the machine as it is".to_owned());
+    if model.data.assumed_host.take().is_some() {
+        model.notice = Some("back to the real host".to_owned());
     }
 }
 
@@ -484,33 +496,38 @@ fn show(model: &mut Model, screen: ScreenId) {
     model.screen = screen;
 }
 
-/// On the screen that can, only what is unknown or everything again; from another one, what is
-/// unknown there.
-fn only_unknown(model: &mut Model) {
+/// Toggles unknown facts on a screen that supports it; elsewhere opens Storage with only unknown
+/// facts.
+fn toggle_unknown(model: &mut Model) {
     let stays = model.screen.has_unknowns();
     if !stays {
         show(model, ScreenId::Storage);
-        on_page(model, |_, state, _| state.filter = None);
+        change_page_state(model, |_, state, _| state.filter = None);
     }
-    on_page(model, |_, state, _| {
+    change_page_state(model, |_, state, _| {
         state.only_unknown = !(stays && state.only_unknown);
     });
-    on_page(model, Page::reveal);
+    change_page_state(model, Page::reveal);
 }
 
 fn copy(model: &mut Model) -> Vec<SideEffect> {
     const SENT: &str = "sent to the terminal's clipboard";
     if model.screen == ScreenId::Export {
-        let Ok(document) = export::to_copy(model) else {
+        let Ok(document) = export::copyable_document(model) else {
             return Vec::new();
         };
-        let (text, lines) = (document.text.to_string(), count(document.lines, "line"));
+        let (text, lines) = (
+            document.text.to_string(),
+            count_noun(document.lines, "line"),
+        );
         model.notice = Some(format!(
-            "{SENT}: {lines}; where the terminal takes none, s saves them"
+            "{SENT}: {lines}; if the terminal blocks it, s saves them"
         ));
         return vec![SideEffect::Copy(text)];
     }
-    let commands = selected(model).map(|block| block.copy).unwrap_or_default();
+    let commands = selected_block(model)
+        .map(|block| block.commands)
+        .unwrap_or_default();
     if commands.is_empty() {
         return Vec::new();
     }
@@ -519,21 +536,21 @@ fn copy(model: &mut Model) -> Vec<SideEffect> {
     vec![SideEffect::Copy(lines.join("\n"))]
 }
 
-fn mouse(model: &mut Model) -> Vec<SideEffect> {
+fn toggle_mouse(model: &mut Model) -> Vec<SideEffect> {
     model.mouse = !model.mouse;
     let said = if model.mouse {
-        "the mouse clicks and scrolls here; m frees it"
+        "mouse on: clicks and scrolls; m releases it"
     } else {
-        "the mouse is the terminal's: it selects text; m takes it back"
+        "mouse released, to select text; m takes it back"
     };
     model.notice = Some(said.to_owned());
     vec![SideEffect::Mouse(model.mouse)]
 }
 
-/// Moves in the list that lies over the screen.
-fn list_go(model: &mut Model, motion: Motion) {
+/// Moves in the list of the overlay.
+fn move_in_list(model: &mut Model, motion: Motion) {
     let count = match &model.overlay {
-        Some(Overlay::Help { filter, .. }) => command::filtered(model, filter.text()).len(),
+        Some(Overlay::Help { filter, .. }) => command::help_entries(model, filter.text()).len(),
         Some(Overlay::Targets { filter, .. }) => {
             command::overlay_targets(model, filter.text()).count()
         }
@@ -541,7 +558,7 @@ fn list_go(model: &mut Model, motion: Motion) {
         Some(Overlay::Filesystem { .. }) => model.data.filesystems().len(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => 0,
     };
-    let page = screenful(frame::parts(model.size).body.height);
+    let page = page_size(frame::layout(model.size).body.height);
     let chosen = match &mut model.overlay {
         Some(
             Overlay::Help { chosen, .. }
@@ -551,24 +568,24 @@ fn list_go(model: &mut Model, motion: Motion) {
         Some(Overlay::WhatIf(picker)) => &mut picker.chosen,
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => return,
     };
-    *chosen = motion.among(*chosen, page, count);
+    *chosen = motion.position_after(*chosen, page, count);
 }
 
-/// Takes what is chosen there.
-fn list_take(model: &mut Model) -> Vec<SideEffect> {
+/// Chooses the selected entry of the overlay.
+fn choose_in_list(model: &mut Model) -> Vec<SideEffect> {
     match &model.overlay {
-        Some(Overlay::Help { .. }) => help_run(model),
+        Some(Overlay::Help { .. }) => run_help_entry(model),
         Some(Overlay::Targets { .. }) => {
-            target_take(model);
+            choose_target(model);
             Vec::new()
         }
-        Some(Overlay::WhatIf(_)) => take_choice(model),
-        Some(Overlay::Filesystem { .. }) => want(model).into_iter().collect(),
+        Some(Overlay::WhatIf(_)) => choose_in_picker(model),
+        Some(Overlay::Filesystem { .. }) => choose_filesystem(model).into_iter().collect(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => Vec::new(),
     }
 }
 
-fn target_take(model: &mut Model) {
+fn choose_target(model: &mut Model) {
     let Some(Overlay::Targets { filter, chosen }) = &model.overlay else {
         return;
     };
@@ -577,18 +594,18 @@ fn target_take(model: &mut Model) {
         .map(|(place, _)| place);
     model.overlay = None;
     if let Some(place) = taken {
-        look_at(model, |focus, report| focus.at_place(report, place));
+        switch_target(model, |focus, report| focus.at_place(report, place));
     }
 }
 
-fn look_at(model: &mut Model, which: impl FnOnce(&Focus, &Report) -> Focus) {
+fn switch_target(model: &mut Model, which: impl FnOnce(&Focus, &Report) -> Focus) {
     let Some(report) = model.data.report.as_deref() else {
         return;
     };
     model.data.focus = which(&model.data.focus, report);
-    model.chosen.clone_from(&model.data.focus.target);
-    // Another target is read from its top.
-    on_page(model, |_, state, _| *state = state.at_its_top());
+    model.chosen_target.clone_from(&model.data.focus.target);
+    // Another target starts at the top of the page.
+    change_page_state(model, |_, state, _| *state = state.reset());
 }
 
 fn start_probe(model: &mut Model) -> Vec<SideEffect> {
@@ -614,11 +631,11 @@ fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
     }
 }
 
-fn help_run(model: &mut Model) -> Vec<SideEffect> {
+fn run_help_entry(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::Help { filter, chosen }) = &model.overlay else {
         return Vec::new();
     };
-    let Some(command) = command::filtered(model, filter.text())
+    let Some(command) = command::help_entries(model, filter.text())
         .into_iter()
         .nth(*chosen)
     else {

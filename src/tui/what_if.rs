@@ -1,18 +1,18 @@
-//! What if: the user chooses a fact of the target, then a value; the worker computes the
-//! differences, which are shown beside the real machine.
+//! Assumptions: the user chooses a fact of the target, then a value; the worker computes the
+//! differences.
 //!
-//! The worker parses values with the same code as `--assume`. The list of choices is built once,
-//! when it is opened, because a large target has a hundred thousand facts.
+//! The worker parses values with the same code as `--assume`. The choices are listed once, on
+//! opening, because a large target has a hundred thousand facts.
 
 use std::collections::BTreeSet;
 
 use super::data::Data;
-use super::supposed::Supposition;
+use super::hypothesis::Supposition;
 use super::widgets::field::{Edit, Field};
 use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
 
-/// The most common choices, in this order. Any other fact is found by its name.
+/// The most common choices, in this order. Other facts are found by typing their name.
 const SHORT_LIST: [&str; 13] = [
     "kernel.release",
     "controller.battery",
@@ -29,22 +29,22 @@ const SHORT_LIST: [&str; 13] = [
     "mysql.version",
 ];
 
-/// A fact that can be chosen.
+/// A fact that can be assumed.
 #[derive(Clone, Debug)]
 pub struct SelectableFact {
-    /// The heading it stands under.
+    /// Its heading in the list.
     pub group: &'static str,
     pub subject: Subject,
     pub key: &'static KeyInfo,
-    pub really: Reading<crate::facts::Value>,
-    pub supposed: Option<String>,
+    pub actual: Reading<crate::facts::Value>,
+    pub assumed_value: Option<String>,
 }
 
 impl SelectableFact {
-    pub fn now(&self) -> String {
-        match &self.really {
-            Reading::Known { value, .. } => self.key.show(value),
-            Reading::Unknown { why, .. } => format!("not known: {why}"),
+    pub fn current_value(&self) -> String {
+        match &self.actual {
+            Reading::Known { value, .. } => self.key.format_value(value),
+            Reading::Unknown { why, .. } => format!("unknown: {why}"),
         }
     }
 }
@@ -52,65 +52,65 @@ impl SelectableFact {
 #[derive(Clone, Copy, Debug)]
 pub enum MenuItem<'a> {
     Fact(&'a SelectableFact),
-    /// A value that the fact can have.
-    Word(&'static str),
-    /// No supposition: what it really is.
-    Really,
+    /// A possible value of the fact.
+    Value(&'static str),
+    /// No assumption.
+    ActualValue,
 }
 
-/// The result of taking an entry.
+/// The result of choosing an entry.
 #[derive(Clone, Debug)]
-pub enum Taken {
-    /// This fact was chosen; its value is asked for next.
+pub enum Selection {
+    /// A fact was chosen; its value is next.
     Fact(Box<SelectableFact>),
-    /// All that is supposed from here on; nothing when the last supposition was taken back.
-    Suppose(Vec<Supposition>),
+    /// All assumptions from now on; empty if the last one was removed.
+    Assumptions(Vec<Supposition>),
 }
 
-/// The choice of a fact, then of its value.
+/// Chooses a fact, then its value.
 #[derive(Clone, Debug)]
 pub struct Picker {
     choices: Vec<SelectableFact>,
-    /// The fact whose value is asked for.
-    pub of: Option<Box<SelectableFact>>,
-    pub typed: Field,
-    /// Which entry is chosen, from 0.
+    /// The fact whose value is being chosen.
+    pub fact: Option<Box<SelectableFact>>,
+    pub input: Field,
+    /// Index of the chosen entry.
     pub chosen: usize,
-    /// Why what was taken cannot be supposed.
+    /// Why the value was refused.
     pub mistake: Option<String>,
 }
 
 impl Picker {
-    /// Every fact of the chosen target that can be assumed: the assumed ones, the short list, those
-    /// that would settle something, the rest.
+    /// Every fact of the chosen target that can be assumed: assumed ones, the short list, facts
+    /// needed to decide rules, the rest.
     pub fn open(data: &Data) -> Self {
         Self {
-            choices: choices(data),
-            of: None,
-            typed: Field::default(),
+            choices: selectable_facts(data),
+            fact: None,
+            input: Field::default(),
             chosen: 0,
             mistake: None,
         }
     }
 
-    /// The picker for the value of this fact; `None` where it cannot be assumed.
+    /// Asks for the value of this fact; `None` if it cannot be assumed.
     pub fn new(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
-        let choice = choice(data, subject, catalog::find(fact)?, "")?;
+        let choice = selectable_fact(data, subject, catalog::find(fact)?, "")?;
         let of = Some(Box::new(choice));
         Some(Self {
             choices: Vec::new(),
-            of,
-            typed: Field::default(),
+            fact: of,
+            input: Field::default(),
             chosen: 0,
             mistake: None,
         })
     }
 
-    /// The entries that match the typed text: for facts every word must appear in the name or the
-    /// subject.
+    /// The entries that match the typed text; a fact matches if its name and subject have every
+    /// word.
     pub fn entries(&self) -> Vec<MenuItem<'_>> {
         let words: Vec<String> = self
-            .typed
+            .input
             .text()
             .split_whitespace()
             .map(str::to_lowercase)
@@ -119,7 +119,7 @@ impl Picker {
             let text = text.to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
-        let Some(of) = &self.of else {
+        let Some(of) = &self.fact else {
             let fits =
                 |choice: &&SelectableFact| has(&format!("{} {}", choice.key.name, choice.subject));
             return self
@@ -137,38 +137,38 @@ impl Picker {
         let mut entries: Vec<MenuItem<'_>> = values
             .iter()
             .filter(|value| has(value))
-            .map(|value| MenuItem::Word(value))
+            .map(|value| MenuItem::Value(value))
             .collect();
-        if of.supposed.is_some() && words.is_empty() {
-            entries.push(MenuItem::Really);
+        if of.assumed_value.is_some() && words.is_empty() {
+            entries.push(MenuItem::ActualValue);
         }
         entries
     }
 
     /// The result of Enter; the error says what is missing.
-    pub fn take(&self, held: &[Supposition]) -> Result<Taken, String> {
+    pub fn select(&self, held: &[Supposition]) -> Result<Selection, String> {
         let entries = self.entries();
         let entry = entries.get(self.chosen);
-        let Some(of) = &self.of else {
+        let Some(of) = &self.fact else {
             return match entry {
-                Some(MenuItem::Fact(choice)) => Ok(Taken::Fact(Box::new((*choice).clone()))),
-                _ => Err("no fact of this target has such a name".to_owned()),
+                Some(MenuItem::Fact(choice)) => Ok(Selection::Fact(Box::new((*choice).clone()))),
+                _ => Err("no fact of this target matches".to_owned()),
             };
         };
         let mut all: Vec<Supposition> = held
             .iter()
-            .filter(|one| !one.is_of(&of.subject, of.key.name))
+            .filter(|one| !one.concerns(&of.subject, of.key.name))
             .cloned()
             .collect();
         let value = match entry {
-            Some(MenuItem::Really) => return Ok(Taken::Suppose(all)),
-            Some(MenuItem::Word(word)) => (*word).to_owned(),
-            _ if self.typed.text().trim().is_empty() => {
-                return Err("no value is typed yet".to_owned());
+            Some(MenuItem::ActualValue) => return Ok(Selection::Assumptions(all)),
+            Some(MenuItem::Value(word)) => (*word).to_owned(),
+            _ if self.input.text().trim().is_empty() => {
+                return Err("no value typed yet".to_owned());
             }
-            _ => match self.refused() {
+            _ => match self.sign_mistake() {
                 Some(refused) => return Err(refused),
-                None => self.typed.text().trim().to_owned(),
+                None => self.input.text().trim().to_owned(),
             },
         };
         all.push(Supposition {
@@ -176,68 +176,67 @@ impl Picker {
             fact: of.key.name,
             value,
         });
-        Ok(Taken::Suppose(all))
+        Ok(Selection::Assumptions(all))
     }
 
-    /// Why what is typed is no value: the sign before it is already there.
-    pub fn refused(&self) -> Option<String> {
-        let value = self.typed.text().trim().strip_prefix('=')?.trim();
+    /// Refuses a value that starts with `=`, which the prompt already shows.
+    pub fn sign_mistake(&self) -> Option<String> {
+        let value = self.input.text().trim().strip_prefix('=')?.trim();
         let example = if value.is_empty() {
             String::new()
         } else {
             format!(": {value}")
         };
         Some(format!(
-            "{} is typed without “=”{example}",
-            self.of.as_ref()?.key.name
+            "type {} without “=”{example}",
+            self.fact.as_ref()?.key.name
         ))
     }
 
     /// Asks for the value of a fact.
-    pub fn ask(&mut self, choice: Box<SelectableFact>) {
-        self.of = Some(choice);
+    pub fn ask_value(&mut self, choice: Box<SelectableFact>) {
+        self.fact = Some(choice);
         self.edit(|typed| typed.edit(Edit::Clear));
     }
 
-    /// Returns from the value to the facts; false without any to return to.
+    /// Returns from the value to the list of facts; false if there is none.
     pub fn back(&mut self) -> bool {
-        let returns = self.of.is_some() && !self.choices.is_empty();
-        self.of = None;
+        let returns = self.fact.is_some() && !self.choices.is_empty();
+        self.fact = None;
         self.edit(|typed| typed.edit(Edit::Clear));
         returns
     }
 
-    /// Changes what was typed.
     pub fn edit(&mut self, change: impl FnOnce(&mut Field)) {
-        change(&mut self.typed);
+        change(&mut self.input);
         self.chosen = 0;
         self.mistake = None;
     }
 
-    /// Completes what was typed: a fact to the name of the chosen one, a value to the present one.
+    /// Completes the typed text: to the name of the chosen fact, or to the current value.
     pub fn complete(&mut self) {
-        let whole = match (&self.of, self.entries().get(self.chosen)) {
+        let whole = match (&self.fact, self.entries().get(self.chosen)) {
             (_, Some(MenuItem::Fact(choice))) => {
                 Some(format!("{} {}", choice.key.name, choice.subject))
             }
-            (_, Some(MenuItem::Word(word))) => Some((*word).to_owned()),
-            (Some(of), _) => of.really.value().map(ToString::to_string),
+            (_, Some(MenuItem::Value(word))) => Some((*word).to_owned()),
+            (Some(of), _) => of.actual.value().map(ToString::to_string),
             (None, _) => None,
         };
-        // A part of a value would be another value.
-        if let Some(whole) = whole.filter(|whole| whole.chars().count() <= Field::MOST) {
+        // A truncated value would be a different value.
+        if let Some(whole) = whole.filter(|whole| whole.chars().count() <= Field::MAX_CHARS) {
             self.edit(|typed| *typed = Field::new(&whole));
         }
     }
 }
 
-/// Whether this fact can be supposed: it is one that is read, and can be about such a subject.
+/// Whether this fact can be assumed: it is read, not derived, and possible for this subject.
 pub fn may_suppose(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
     let here = key.scope == subject.scope() && report.facts.contains(subject);
     here && can_be_assumed(key.name) && !report.facts.lacks_fact(subject, key)
 }
 
-fn choice(
+fn selectable_fact(
     data: &Data,
     subject: &Subject,
     key: &'static KeyInfo,
@@ -252,42 +251,42 @@ fn choice(
         group,
         subject: subject.clone(),
         key,
-        really: report.facts.reading(subject, key.id).clone(),
-        supposed: held
-            .find(|one| one.is_of(subject, key.name))
+        actual: report.facts.reading(subject, key.id).clone(),
+        assumed_value: held
+            .find(|one| one.concerns(subject, key.name))
             .map(|one| one.value.clone()),
     })
 }
 
-fn choices(data: &Data) -> Vec<SelectableFact> {
+fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     let mut add = |group, subject: &Subject, fact: &str| {
         if let Some(key) = catalog::find(fact)
             && !seen.contains(&(subject.clone(), key.name))
-            && let Some(choice) = choice(data, subject, key, group)
+            && let Some(choice) = selectable_fact(data, subject, key, group)
         {
             seen.insert((subject.clone(), key.name));
             all.push(choice);
         }
     };
     for held in data.suppositions() {
-        add("supposed", &held.subject, held.fact);
+        add("assumed", &held.subject, held.fact);
     }
     let subjects = || data.focus.subjects();
     for fact in SHORT_LIST {
-        // A battery that nobody could read is asked for as well as one that was read; of a disk
-        // that has no controller the fact is found by its name.
+        // An unreadable battery is listed like a readable one. Facts of disks without a controller
+        // are found by name only.
         let matters = |subject: &&Subject| {
             let report = data.report.as_deref();
-            report.is_some_and(|report| matters(report, subject, fact))
+            report.is_some_and(|report| is_relevant(report, subject, fact))
         };
         subjects()
             .filter(matters)
-            .for_each(|subject| add("often", subject, fact));
+            .for_each(|subject| add("common", subject, fact));
     }
     for (need, _) in &data.focus.needs {
-        add("would settle", &need.subject, &need.fact);
+        add("needed", &need.subject, &need.fact);
     }
     for scope in Scope::ALL {
         for subject in subjects().filter(|subject| subject.scope() == scope) {
@@ -299,15 +298,15 @@ fn choices(data: &Data) -> Vec<SelectableFact> {
     all
 }
 
-/// Whether a fact of the short list applies to this subject, or would if it could be read.
-fn matters(report: &Report, subject: &Subject, fact: &str) -> bool {
-    match report.facts.named(subject, fact) {
+/// Whether a fact of the short list is known for this subject, or could be.
+fn is_relevant(report: &Report, subject: &Subject, fact: &str) -> bool {
+    match report.facts.reading_by_name(subject, fact) {
         Reading::Known { .. } => true,
         Reading::Unknown { why, remedy, .. } => {
             remedy.is_some()
                 || !matches!(
                     why,
-                    crate::facts::Why::Absent | crate::facts::Why::NotCollected
+                    crate::facts::UnknownReason::Absent | crate::facts::UnknownReason::NotCollected
                 )
         }
     }

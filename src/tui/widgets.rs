@@ -1,4 +1,4 @@
-//! Small drawing helpers: they turn values into lines, independent of the model, the keys and each
+//! Small drawing helpers that turn values into lines, independent of the model, keys and each
 //! other.
 //!
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
@@ -11,7 +11,7 @@ pub mod area {
 
     use ratatui::layout::Rect;
 
-    /// The upper rows, and what is left.
+    /// The upper rows, and the rest.
     pub fn top(area: Rect, rows: u16) -> (Rect, Rect) {
         let height = rows.min(area.height);
         let rest = Rect {
@@ -22,13 +22,13 @@ pub mod area {
         (Rect { height, ..area }, rest)
     }
 
-    /// The lower rows, and what is left.
+    /// The lower rows, and the rest.
     pub fn bottom(area: Rect, rows: u16) -> (Rect, Rect) {
         let (rest, lower) = top(area, area.height.saturating_sub(rows));
         (lower, rest)
     }
 
-    /// The columns at the left, and what is left.
+    /// The columns at the left, and the rest.
     pub fn left(area: Rect, columns: u16) -> (Rect, Rect) {
         let width = columns.min(area.width);
         let rest = Rect {
@@ -39,7 +39,7 @@ pub mod area {
         (Rect { width, ..area }, rest)
     }
 
-    /// The columns at the right, and what is left.
+    /// The columns at the right, and the rest.
     pub fn right(area: Rect, columns: u16) -> (Rect, Rect) {
         let (rest, right) = left(area, area.width.saturating_sub(columns));
         (right, rest)
@@ -50,7 +50,7 @@ pub mod area {
         left(right(area, columns).1, columns).1
     }
 
-    /// In the middle, of this size where there is room for it.
+    /// Centred, at most this large.
     pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
         let (width, height) = (width.min(area.width), height.min(area.height));
         let half = |whole: u16, part: u16| whole.saturating_sub(part) / 2;
@@ -86,32 +86,31 @@ pub mod area {
 }
 pub mod text;
 pub mod axis {
-    //! An axis in columns: its marks, and the labels that have room.
+    //! An axis in columns: its marks, and the labels that fit.
 
     use super::text;
     use crate::report::axis::Axis;
-    use crate::text::bars::cell;
+    use crate::text::bars::cell_index;
 
-    /// The ticks of an axis of times and their labels in so many columns; nothing where not even
-    /// two labels have room.
+    /// The ticks and labels of a time axis; `None` if fewer than two labels fit.
     pub fn lines(axis: &Axis, columns: usize) -> Option<[String; 2]> {
         let ticks = axis.ticks();
-        let (shown, said) = marked(&ticks, columns);
+        let (shown, said) = label_line(&ticks, columns);
         let is_tick = |column| {
             ticks
                 .iter()
-                .any(|(share, _)| cell(*share, columns.saturating_sub(1)) == column)
+                .any(|(share, _)| cell_index(*share, columns.saturating_sub(1)) == column)
         };
         let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
         (shown > 1).then(|| [rule.collect(), text::pad(&said, columns)])
     }
 
-    /// How many of these marks, each a share with its label, have room for it in so many columns,
-    /// and the line of them.
-    pub fn marked(marks: &[(f64, String)], columns: usize) -> (usize, String) {
+    /// How many of these labels, each at a share of the axis, fit into so many columns, and the
+    /// line of them.
+    pub fn label_line(marks: &[(f64, String)], columns: usize) -> (usize, String) {
         let ticks: Vec<(usize, String)> = marks
             .iter()
-            .map(|(share, label)| (cell(*share, columns.saturating_sub(1)), label.clone()))
+            .map(|(share, label)| (cell_index(*share, columns.saturating_sub(1)), label.clone()))
             .collect();
         let labels = labels(&ticks, columns);
         let line = labels.iter().fold(String::new(), |said, (from, label)| {
@@ -121,8 +120,7 @@ pub mod axis {
         (labels.len(), line)
     }
 
-    /// The labels that have room, each with its first column: both ends, then those between from
-    /// the left.
+    /// The labels that fit, with their first columns: both ends, then those between from the left.
     fn labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
         let placed = |(at, label): &(usize, String)| {
             let wide = text::width(label);
@@ -164,7 +162,7 @@ pub mod axis {
 
         #[test]
         fn ticks_stand_at_their_times() {
-            let lines = lines(&Axis::between(100.0, 500.0).unwrap(), 40).unwrap();
+            let lines = lines(&Axis::from_ends(100.0, 500.0).unwrap(), 40).unwrap();
             assert_eq!(
                 lines.map(|line| line.trim_end().to_owned()),
                 [
@@ -182,9 +180,9 @@ pub mod axis {
                 columns in 0_usize..150,
             ) {
                 let high = low * factor;
-                let axis = Axis::around([(low, high)].into_iter()).unwrap();
+                let axis = Axis::spanning([(low, high)].into_iter()).unwrap();
                 let places: Vec<usize> =
-                    (0..=20).map(|step| cell(axis.share(axis.time(f64::from(step) / 20.0)), columns)).collect();
+                    (0..=20).map(|step| cell_index(axis.share(axis.time_at(f64::from(step) / 20.0)), columns)).collect();
                 prop_assert!(places.is_sorted());
                 if let Some([ticks, labels]) = lines(&axis, columns) {
                     prop_assert_eq!(text::width(&ticks), columns);
@@ -198,15 +196,15 @@ pub mod axis {
     }
 }
 pub mod interval {
-    //! An estimate on an axis: `├──●──┤`, with the dot at the value and the ends at those of the
-    //! interval.
+    //! An estimate on an axis: `├──●──┤`, the dot at the value, the ends at the interval.
 
     use super::text;
     use crate::measure::Estimate;
     use crate::report::axis::Axis;
-    use crate::text::bars::{cell, interval};
+    use crate::text::bars::{cell_index, interval};
 
-    /// The bar of an estimate in exactly so many columns; what is no time is blank.
+    /// The bar of an estimate in exactly so many columns; blank unless the value is a positive
+    /// time.
     pub fn bar(estimate: Estimate, axis: &Axis, columns: usize) -> String {
         let is_time = |us: f64| us.is_finite() && us > 0.0;
         if !is_time(estimate.value) {
@@ -218,12 +216,12 @@ pub mod interval {
             high: or_value(estimate.high),
             ..estimate
         };
-        interval(axis.shares(estimate), columns)
+        interval(axis.estimate_shares(estimate), columns)
     }
 
     /// A share from 0 to 1 as a bar of so many columns.
     pub fn progress(share: f64, columns: usize) -> String {
-        let done = cell(share, columns);
+        let done = cell_index(share, columns);
         (0..columns)
             .map(|column| if column < done { '█' } else { '░' })
             .collect()
@@ -236,7 +234,7 @@ pub mod interval {
         use super::*;
 
         fn axis() -> Axis {
-            Axis::between(10.0, 1_000.0).unwrap()
+            Axis::from_ends(10.0, 1_000.0).unwrap()
         }
 
         #[test]
@@ -278,8 +276,8 @@ pub mod diff {
     /// Columns for the sign before each row.
     const SIGN: usize = 2;
 
-    /// Both values as rows of at most so many columns, the first left out where it is not known;
-    /// words stand between commas and are broken only where one is too long.
+    /// Both values as rows of at most so many columns; the first is left out if empty. Rows break
+    /// at commas, and within a word only if it is too long.
     pub fn lines(
         before: &[String],
         after: &[String],
@@ -288,13 +286,13 @@ pub mod diff {
     ) -> Vec<Line<'static>> {
         let mut all = match before {
             [] => Vec::new(),
-            before => side("-", before, after, theme, TextRole::Bad, room),
+            before => diff_side("-", before, after, theme, TextRole::Bad, room),
         };
-        all.extend(side("+", after, before, theme, TextRole::Good, room));
+        all.extend(diff_side("+", after, before, theme, TextRole::Good, room));
         all
     }
 
-    fn side(
+    fn diff_side(
         sign: &str,
         words: &[String],
         others: &[String],
@@ -344,12 +342,12 @@ pub mod diff {
             ascii: false,
         };
 
-        fn words(text: &str) -> Vec<String> {
+        fn split_words(text: &str) -> Vec<String> {
             text.split(',').map(str::to_owned).collect()
         }
 
         fn shown(before: &str, after: &str, room: usize) -> Vec<String> {
-            lines(&words(before), &words(after), PLAIN, room)
+            lines(&split_words(before), &split_words(after), PLAIN, room)
                 .iter()
                 .map(ToString::to_string)
                 .collect()
@@ -387,19 +385,19 @@ pub mod field;
 pub mod flush_path;
 pub mod histogram;
 pub mod trace {
-    //! The trace of a rule as a tree: condition, result, reading, source; for an unknown one the
-    //! remedy. Nothing is cut: a text too long for its columns continues in the next row.
+    //! The trace of a rule as a tree: condition, result, reading, source or remedy. Nothing is cut:
+    //! long text continues in the next row.
 
     use ratatui::text::{Line, Span};
 
     use super::text;
     use crate::facts::{Reading, catalog};
     use crate::rules::Trace;
-    use crate::truth::Truth;
+    use crate::ternary::Ternary;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// Deeper than this a tree is cut: no rule file needs it, and a screen has no room for it.
-    const DEEPEST: usize = 12;
+    /// Deeper levels are left out: no rule file has them, and no screen has room.
+    const MAX_DEPTH: usize = 12;
 
     /// The tree, within so many columns.
     pub fn lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
@@ -416,10 +414,10 @@ pub mod trace {
             .collect()
     }
 
-    /// One condition, with its branch before it.
+    /// A condition with its branch.
     struct TreeRow<'a> {
         left: String,
-        /// The text under the branch on further lines.
+        /// The prefix of its further lines.
         under: String,
         trace: &'a Trace,
     }
@@ -428,15 +426,15 @@ pub mod trace {
         fn lines(&self, theme: Theme, label_room: usize, room: usize) -> Vec<Line<'static>> {
             let truth = self.trace.truth;
             let role = match truth {
-                Truth::True => TextRole::Good,
-                Truth::Unknown => TextRole::Doubt,
-                Truth::False => TextRole::Plain,
+                Ternary::True => TextRole::Good,
+                Ternary::Unknown => TextRole::Doubt,
+                Ternary::False => TextRole::Plain,
             };
-            let (seen, from, remedy) = self.seen();
+            let (seen, from, remedy) = self.reading_text();
             let used = label_room.saturating_add(11);
             let beside = room.saturating_sub(used);
             let labels = text::wrap_under(&self.left, &self.under, label_room);
-            let mut said: Vec<(String, TextRole)> = together(&seen, &from, beside)
+            let mut said: Vec<(String, TextRole)> = value_with_source(&seen, &from, beside)
                 .into_iter()
                 .map(|row| (row, TextRole::Dim))
                 .collect();
@@ -446,7 +444,7 @@ pub mod trace {
             said.extend(remedy.into_iter().map(|row| (row, TextRole::Plain)));
             let row = |i: usize| {
                 let left = labels.get(i).unwrap_or(&self.under);
-                let truth = if i == 0 { truth.word() } else { "" };
+                let truth = if i == 0 { truth.as_str() } else { "" };
                 let (said, said_role) = said
                     .get(i)
                     .cloned()
@@ -463,14 +461,16 @@ pub mod trace {
         }
 
         /// The reading, its source, and the remedy.
-        fn seen(&self) -> (String, String, Option<String>) {
+        fn reading_text(&self) -> (String, String, Option<String>) {
             let Some(seen) = &self.trace.seen else {
                 return (String::new(), String::new(), None);
             };
             match &*seen.reading {
-                Reading::Known { value, source } => {
-                    (catalog::show(seen.fact, value), source.to_string(), None)
-                }
+                Reading::Known { value, source } => (
+                    catalog::format_value(seen.fact, value),
+                    source.to_string(),
+                    None,
+                ),
                 Reading::Unknown {
                     why,
                     detail,
@@ -484,8 +484,8 @@ pub mod trace {
         }
     }
 
-    /// A value and where it was read, in one row if they fit.
-    fn together(value: &str, source: &str, room: usize) -> Vec<String> {
+    /// A value and its source, on one row if they fit.
+    fn value_with_source(value: &str, source: &str, room: usize) -> Vec<String> {
         let whole = format!("{value}   {source}");
         if text::width(&whole) <= room {
             return vec![whole.trim_end().to_owned()];
@@ -511,7 +511,7 @@ pub mod trace {
             under: under.to_owned(),
             trace,
         });
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return;
         }
         for (i, kid) in trace.kids.iter().enumerate() {
@@ -532,30 +532,30 @@ pub mod trace {
     }
 }
 pub mod tree {
-    //! The branches of a tree whose nodes are given from top to bottom, each with its depth.
+    //! The branches of a tree, given the depth of each node from top to bottom.
 
-    /// The text before a node.
+    /// The prefixes of a node.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Branch {
-        /// Before its first line: `│  └─ `.
+        /// Of its first line: `│  └─ `.
         pub first: String,
-        /// Before further lines of it.
+        /// Of its further lines.
         pub under: String,
     }
 
-    /// Deeper than this branches are not drawn: no screen has room for them.
-    const DEEPEST: usize = 20;
+    /// Deeper branches are not drawn: no screen has room.
+    const MAX_DEPTH: usize = 20;
 
-    /// The branches of nodes with these depths. A node is the child of the last one before it that
-    /// lies less deep.
+    /// The branches of nodes with these depths. The parent of a node is the last one before it with
+    /// a smaller depth.
     pub fn branches(depths: &[usize]) -> Vec<Branch> {
         (0..depths.len()).map(|at| branch(depths, at)).collect()
     }
 
     fn branch(depths: &[usize], at: usize) -> Branch {
-        let depth = depths.get(at).copied().unwrap_or_default().min(DEEPEST);
+        let depth = depths.get(at).copied().unwrap_or_default().min(MAX_DEPTH);
         let after = depths.get(at.saturating_add(1)..).unwrap_or_default();
-        // Whether another node of this level follows beneath the same parent.
+        // Whether this parent has another node on this level.
         let goes_on = |level: usize| after.iter().find(|depth| **depth <= level) == Some(&level);
         let stem: String = (1..depth)
             .map(|level| if goes_on(level) { "│  " } else { "   " })

@@ -16,7 +16,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// An attack, named as in the table.
+    /// An attack, by its name; SECURITY.md counts it under its kind.
     pub fn at(attack: &'static str) -> Self {
         Self {
             attack,

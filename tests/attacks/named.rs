@@ -141,7 +141,7 @@ fn what_is_called_kept_is_kept() {
         let said = ended.said();
         let path = said
             .lines()
-            .find_map(|line| line.split_once("kept as baseline: /var/lib/"));
+            .find_map(|line| line.split_once("baseline saved: /var/lib/"));
         match path.map(|(_, path)| kept.join(path)) {
             None => gains.push(format!("nothing is kept: {said}")),
             Some(path) => {

@@ -143,7 +143,8 @@ impl Act {
             .spawn()
             .unwrap();
         // It reports its beginning.
-        let begins = ChildLines::of(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
+        let begins =
+            ChildLines::from_child(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
         assert!(begins, "{self:?}");
         Doing(child)
     }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::attempts::Attempts;
 use super::ground::Ground;
-use super::support::deadline::held;
+use super::support::deadline::holds_in_time;
 use super::support::pty::Pty;
 
 /// The most memory that is no harm, in bytes.
@@ -14,7 +14,7 @@ const MOST: u64 = 150 << 20;
 /// Where root pastes, by the keys that lead there and what is shown then.
 const PLACES: [(&str, &str); 5] = [
     ("", "Fix first"),
-    ("2/", "esc shows everything"),
+    ("2/", "esc clears"),
     ("?", "type to filter"),
     ("w", "which fact?"),
     ("es\x15", "Save as text"),
@@ -98,7 +98,7 @@ fn a_terminal_may_claim_any_size() {
         let drawn = || pty.written().matches("\x1b[2J").count();
         let before = drawn();
         pty.resize_unseen(width, height);
-        let is_drawn = held(|| drawn() > before);
+        let is_drawn = holds_in_time(|| drawn() > before);
         let gains: Vec<String> = (!is_drawn)
             .then(|| "nothing is drawn".to_owned())
             .into_iter()

@@ -272,7 +272,7 @@ def large(peak_kib):
             fresh = memory(terminal.pid)
             for round_ in range(LARGE_ROUNDS):
                 said = found.round(round_, terminal)
-                said.append(found.press(terminal, ("walwise", "the next target"), b"t", lambda said: TABS in said))
+                said.append(found.press(terminal, ("walwise", "next target"), b"t", lambda said: TABS in said))
                 terminal.press(b"g")
                 for of, answer in said:
                     found.note(of, answer)

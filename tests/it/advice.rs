@@ -2,16 +2,16 @@
 //! settings, for every covered release: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12.
 //! `settings` compares the table itself with the installed servers.
 
-use walwise_judge::rules::model::{Cond, Op};
+use walwise_judge::compat::{ChangedBy, check_advice, server_settings};
+use walwise_judge::rules::model::{Condition, Op};
 use walwise_judge::rules::{
-    Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one,
+    EvaluationOptions, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_rule,
 };
-use walwise_judge::validity::{ChangedBy, guard, server_settings};
 use walwise_model::facts::Area;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{self, cluster, mysql, postgres, target, trial};
 use walwise_model::facts::{
-    Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, Why,
+    Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, UnknownReason,
 };
 use walwise_model::settings;
 use walwise_model::version::Version;
@@ -19,7 +19,7 @@ use walwise_model::version::Version;
 use super::support::advised::{self, Advised, as_value};
 
 /// The facts count as this machine's; traces are not needed.
-const NOW: Circumstances = Circumstances {
+const NOW: EvaluationOptions = EvaluationOptions {
     live: true,
     traced: false,
 };
@@ -41,16 +41,16 @@ impl Release {
         let source = || Source::file("/usr/sbin/server");
         let (subject, target) = (Subject::cluster("/db"), Subject::target("/db"));
         let mut facts = FactSet::default();
-        facts.mention(&target);
+        facts.add_subject(&target);
         facts.link(&target, &subject);
         facts.link(&subject, &target);
-        facts.know(&subject, &cluster::KIND, kind(of), source());
+        facts.insert_known(&subject, &cluster::KIND, kind(of), source());
         let key = if of == "postgres" {
             &postgres::VERSION
         } else {
             &mysql::VERSION
         };
-        facts.know(&subject, key, version.clone(), source());
+        facts.insert_known(&subject, key, version.clone(), source());
         if of == "postgres" && version.number(0) >= 15 {
             // Every other build has a library to compress with.
             let lz4 = version.number(1).is_multiple_of(2).then_some("lz4");
@@ -59,7 +59,7 @@ impl Release {
                 .chain(lz4)
                 .map(str::to_owned)
                 .collect();
-            facts.know(&subject, &postgres::WAL_COMPRESSIONS, values, source());
+            facts.insert_known(&subject, &postgres::WAL_COMPRESSIONS, values, source());
         }
         // A trial found either method the faster.
         let is_even = version.number(1).is_multiple_of(2);
@@ -68,7 +68,7 @@ impl Release {
         } else {
             WalSyncMethod::Fdatasync
         };
-        facts.know(&target, &trial::METHOD, method, source());
+        facts.insert_known(&target, &trial::METHOD, method, source());
         Self { of, version, facts }
     }
 
@@ -103,22 +103,22 @@ impl Release {
     }
 
     /// Whether a condition needs a fact that the server lacks, so that it never holds.
-    fn never(&self, cond: &Cond) -> bool {
+    fn never(&self, cond: &Condition) -> bool {
         match cond {
-            Cond::All(parts) => parts.iter().any(|part| self.never(part)),
-            Cond::Any(parts) => parts.iter().all(|part| self.never(part)),
-            Cond::Fact(test) => !matches!(test.op, Op::Known(_)) && self.lacks(test.fact.name),
-            Cond::Not(_) | Cond::Every(..) | Cond::Some(..) => false,
+            Condition::All(parts) => parts.iter().any(|part| self.never(part)),
+            Condition::Any(parts) => parts.iter().all(|part| self.never(part)),
+            Condition::Fact(test) => !matches!(test.op, Op::Known(_)) && self.lacks(test.fact.name),
+            Condition::Not(_) | Condition::Every(..) | Condition::Some(..) => false,
         }
     }
 
     /// Whether a condition can hold on this release, whatever the other facts.
-    fn may(&self, rule: &Rule, cond: &Cond) -> bool {
+    fn may(&self, rule: &Rule, cond: &Condition) -> bool {
         let rule = Rule {
             when: cond.clone(),
             ..rule.clone()
         };
-        let found = evaluate_one(&rule, &self.facts, &Self::subject(&rule), NOW);
+        let found = evaluate_rule(&rule, &self.facts, &Self::subject(&rule), NOW);
         found.outcome != Outcome::DoesNotApply && !self.never(cond)
     }
 
@@ -186,7 +186,8 @@ fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
             for value in &advised.values {
                 let refused = may.iter().find_map(|release| {
                     let because =
-                        guard(advised.spec.setting, &[value], &release.facts, &subject).err()?;
+                        check_advice(advised.spec.setting, &[value], &release.facts, &subject)
+                            .err()?;
                     Some(format!(
                         "{} on {of} {}: {because}",
                         advised.rule.id, release.version
@@ -220,18 +221,18 @@ fn what_is_advised_without_a_server_is_taken_by_every_release() {
     let rules = RuleSet::builtin();
     let subject = Subject::target("/unused");
     let mut facts = FactSet::default();
-    facts.know(&subject, &target::ROLES, Vec::new(), Source::file("/proc"));
+    facts.insert_known(&subject, &target::ROLES, Vec::new(), Source::file("/proc"));
     let mut advice = 0;
     for advised in advised::of("pg", &rules)
         .iter()
         .filter(|one| one.rule.scope == Scope::Target)
     {
-        let found = evaluate_one(advised.rule, &facts, &subject, NOW);
+        let found = evaluate_rule(advised.rule, &facts, &subject, NOW);
         if found.outcome == Outcome::DoesNotApply {
             continue;
         }
         for value in &advised.values {
-            let ruling = guard(advised.spec.setting, &[value], &facts, &subject);
+            let ruling = check_advice(advised.spec.setting, &[value], &facts, &subject);
             assert!(ruling.is_ok(), "{}: {ruling:?}", advised.rule.id);
             advice += 1;
         }
@@ -363,7 +364,7 @@ fn what_a_release_does_not_take_is_held_back() {
         ),
     ] {
         let release = Release::new(of, version);
-        let ruling = guard(
+        let ruling = check_advice(
             settings::find(setting).unwrap(),
             &[value],
             &release.facts,
@@ -412,13 +413,13 @@ fn unconfigured(release: &Release) -> FactSet {
     let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
     let (mount, disk) = (Subject::mount("/db"), Subject::device("sda"));
     let mut facts = release.facts.clone();
-    facts.stand(&mount, &disk);
+    facts.add_edge(&mount, &disk);
     for of in [&target, &server] {
-        facts.stand(of, &mount);
+        facts.add_edge(of, &mount);
         facts.link(of, &mount);
         facts.link(of, &disk);
     }
-    facts.is_of(
+    facts.set_area(
         &server,
         if release.of == "postgres" {
             Area::Pg
@@ -431,13 +432,13 @@ fn unconfigured(release: &Release) -> FactSet {
     } else {
         target::Role::Redo
     };
-    facts.know(
+    facts.insert_known(
         &target,
         &target::ROLES,
         vec![target::Role::Data, log],
         Source::file("x"),
     );
-    facts.know(
+    facts.insert_known(
         &target,
         &target::COMMIT_OFF_FOR,
         Vec::new(),
@@ -467,14 +468,14 @@ fn unconfigured(release: &Release) -> FactSet {
                 as_value(info.kind, default),
                 Source::Default { of: "x".to_owned() },
             ),
-            None => Reading::unknown(Why::Absent, "this release has none"),
+            None => Reading::unknown(UnknownReason::Absent, "this release has none"),
         };
-        facts.put_value(&at(info), info, reading);
+        facts.insert_value(&at(info), info, reading);
     }
     for (name, text) in PLACE {
         let info = catalog::find(name).unwrap();
         if info.scope != Scope::Cluster || name.starts_with(&own) {
-            facts.put_value(
+            facts.insert_value(
                 &at(info),
                 info,
                 Reading::known(as_value(info.kind, text), Source::file("x")),

@@ -42,8 +42,8 @@ fn report(capture: &str, target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    let mut session = Session::look(&recording, &request, RuleSet::builtin(), &mut |_, _| {});
-    session.asked = target.map(str::to_owned);
+    let mut session = Session::collect(&recording, &request, RuleSet::builtin(), &mut |_, _| {});
+    session.named_target = target.map(str::to_owned);
     session.report()
 }
 
@@ -190,7 +190,7 @@ fn a_report_about_one_target_is_short() {
             .unwrap()
             .iter()
             .any(urgent);
-        let text = text::short(&report, style);
+        let text = text::render_short(&report, style);
         let lines = text.lines().count();
         assert!(
             lines <= if is_urgent { 40 } else { 24 },

@@ -31,9 +31,9 @@ const IMPURE: &[&str] = &[
 /// file of a trial, with the code they write through. The way creates the directories of outputs.
 const WRITERS: &[&str] = &[
     "crates/sys/src/output",
-    "crates/sys/src/way.rs",
+    "crates/sys/src/safe_path.rs",
     "crates/measure/src/probes",
-    "crates/measure/src/cells",
+    "crates/measure/src/runner",
 ];
 
 /// Calls that open for writing, or create, name and remove objects.
@@ -87,7 +87,7 @@ fn pure_layers_touch_nothing() {
     for file in sources().into_iter().filter(|file| is_in(name(file), PURE)) {
         // Crates do not begin threads, but for work that is distributed by one module.
         let may_thread =
-            |word: &str| word == "std::thread" && file.ends_with("model/src/workers.rs");
+            |word: &str| word == "std::thread" && file.ends_with("model/src/parallel.rs");
         for (number, line) in code(&file) {
             for word in IMPURE
                 .iter()
@@ -127,9 +127,9 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// The one file that writes a shell script by itself; it checks that every word is plain.
-const WRITES_SCRIPT: &str = "crates/report/src/script/new.rs";
+const WRITES_SCRIPT: &str = "crates/report/src/script/new_filesystem.rs";
 
-/// A command is a `quote::Command`, in which every value is a word; text with a value in it is not
+/// A command is a `escape::Command`, in which every value is a word; text with a value in it is not
 /// quoted by anybody.
 #[test]
 fn no_command_is_made_of_text() {
@@ -146,17 +146,17 @@ fn no_command_is_made_of_text() {
                     .map(|rest| rest.split(['"', '`']).next().unwrap_or(rest));
                 if told.into_iter().any(|rest| rest.contains('{')) {
                     wrong.push(format!(
-                        "{}:{number} puts a value behind `{program}`: use quote::Command",
+                        "{}:{number} puts a value behind `{program}`: use escape::Command",
                         file.display()
                     ));
                 }
             }
-            let may = ["quote/command.rs", "crates/judge/src/rules/template.rs"]
+            let may = ["escape/command.rs", "crates/judge/src/rules/template.rs"]
                 .iter()
                 .any(|place| file.ends_with(place));
-            if line.contains(".of_rule(") && !may {
+            if line.contains(".rule_text(") && !may {
                 wrong.push(format!(
-                    "{}:{number}: what is no rule's is no `of_rule`",
+                    "{}:{number}: what is no rule's is no `rule_text`",
                     file.display()
                 ));
             }
@@ -191,13 +191,13 @@ fn nobody_else_writes() {
 /// seam, and those that walk to a directory and open what they made there. The kernel's files have
 /// their names in the source.
 const READERS: &[&str] = &[
-    "src/cli/named_file.rs",
+    "src/cli/input_file.rs",
     "crates/sys/src/host",
-    "crates/sys/src/way.rs",
+    "crates/sys/src/safe_path.rs",
     "crates/sys/src/output/draft.rs",
     "crates/sys/src/output/series.rs",
     "crates/measure/src/probes",
-    "crates/measure/src/cells",
+    "crates/measure/src/runner",
 ];
 
 /// Whether a file is one of these modules, or below one.
@@ -251,7 +251,7 @@ fn nobody_else_opens_what_a_user_named() {
                     .filter(|call| opens(&line, call))
                     .map(|call| {
                         format!(
-                            "{}:{number} mentions {call}; read it through cli/named_file.rs",
+                            "{}:{number} mentions {call}; read it through cli/input_file.rs",
                             file.display()
                         )
                     }),

@@ -288,7 +288,7 @@ fn facts_and_explanations_can_be_of_the_supposed_machine() {
             "{command:?}"
         );
         assert!(
-            stderr(&output).contains("there is no fact `colour`"),
+            stderr(&output).contains("no fact `colour`"),
             "{}",
             stderr(&output)
         );
@@ -307,7 +307,7 @@ fn an_assumption_that_changes_nothing_is_said_to() {
         page.contains("host.name = db2 (assumed; actual: db1)"),
         "{page}"
     );
-    assert!(page.contains("Nothing else would be different."), "{page}");
+    assert!(page.contains("Nothing else would change."), "{page}");
 }
 
 /// A word that nothing judges would count as one without faults.
@@ -331,7 +331,7 @@ fn all_mistakes_are_said_at_once() {
     let host = host("sata-volatile");
     let wrong = [
         ("kernel.relase=6.1", "did you mean `kernel.release`?"),
-        ("colour=red", "`walwise facts --list` names all"),
+        ("colour=red", "`walwise facts --list` lists all"),
         ("kernel.release", "has no value"),
         (
             "device.fua=true",
@@ -350,7 +350,7 @@ fn all_mistakes_are_said_at_once() {
         ("e2fsprogs.version=new", "a version"),
         ("host.cpus=-1", "a count"),
         ("pg.fsync=off", "none was found"),
-        ("target.verdict=durable", "concluded"),
+        ("target.verdict=durable", "is derived"),
         ("host.name=a", ""),
         ("host.name=b", "host.name of host is assumed twice"),
         ("kernel.release@\u{1b}[31m=1", "\\x1b[31m"),
@@ -406,7 +406,7 @@ fn values_are_read_by_the_kind_of_the_fact() {
 #[test]
 fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
     let machine = machine(&host("sata-volatile"));
-    let read = &machine.session.read;
+    let read = &machine.session.facts;
     let (disk, mount) = (Subject::device("sda"), Subject::mount("/data"));
     for (subject, fact, value) in [
         (Subject::host(), "kernel.release", "4.4"),
@@ -426,7 +426,7 @@ fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
         } else {
             format!("{fact}@{subject}={value}")
         };
-        let chosen = assume::of(&subject, fact, value, read);
+        let chosen = assume::from_parts(&subject, fact, value, read);
         let same = |one: &Assumption| (one.subject.clone(), one.key.name, one.value.clone());
         match (chosen, assume::parse(&[written], read)) {
             (Ok(chosen), Ok(written)) => assert_eq!(same(&chosen), same(&written[0])),
@@ -447,7 +447,7 @@ struct Machine {
 
 fn machine(path: &str) -> Machine {
     let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
-    let session = Session::look(
+    let session = Session::collect(
         &host,
         &Request::default(),
         RuleSet::builtin(),
@@ -473,7 +473,7 @@ impl Machine {
 
     /// Every measurement that the interlock needs, for every target, and flushes that are sent.
     fn favourable(&self) -> Vec<Assumption> {
-        let read = &self.session.read;
+        let read = &self.session.facts;
         let facts = |target: &Subject| {
             [
                 (&probe::FLUSH_COST.info, 5000.0),
@@ -519,7 +519,7 @@ fn dangerous(report: &Report) -> Vec<String> {
     let all = found.chain(steps.map(|step| (&step.subject, &step.advice)));
     let risky = all.filter(|(_, advice)| advice.risk == Risk::DataLossIfWrong);
     risky
-        .map(|(of, advice)| format!("{of} {} {}", advice.setting, advice.change.words()))
+        .map(|(of, advice)| format!("{of} {} {}", advice.setting, advice.change.describe()))
         .collect()
 }
 
@@ -571,11 +571,11 @@ fn the_facts_that_judgement_concludes_are_marked() {
     let mut concluded = BTreeSet::new();
     for path in hosts() {
         let machine = machine(&path);
-        let (judged, _) = machine.session.judged();
-        let read = &machine.session.read;
+        let (judged, _) = machine.session.conclusions();
+        let read = &machine.session.facts;
         let new = judged
             .rows()
-            .filter(|row| row.reading != read.named(row.subject, row.fact));
+            .filter(|row| row.reading != read.reading_by_name(row.subject, row.fact));
         concluded.extend(new.map(|row| row.fact));
     }
     let marked = catalog::all()
@@ -599,7 +599,7 @@ fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assump
             };
             let subjects: Vec<Subject> = match key.scope {
                 Scope::Host => vec![Subject::host()],
-                scope => machine.session.read.subjects(scope).cloned().collect(),
+                scope => machine.session.facts.subjects(scope).cloned().collect(),
             };
             subjects.into_iter().flat_map(move |of| {
                 values
@@ -624,10 +624,10 @@ fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assump
 fn offers_nothing(machine: &Machine, all: &[Assumption]) -> Option<usize> {
     let (supposed, what_if) = machine.what_if(all)?;
     assert_eq!(dangerous(&supposed), dangerous(&machine.report), "{all:?}");
-    let (real, _) = machine.session.judged();
+    let (real, _) = machine.session.conclusions();
     for row in supposed.facts.rows() {
         if row.reading.is_known()
-            && row.reading.value() != real.named(row.subject, row.fact).value()
+            && row.reading.value() != real.reading_by_name(row.subject, row.fact).value()
         {
             assert!(
                 !row.reading.source().unwrap().is_evidence(),
@@ -674,7 +674,7 @@ fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
         "adaptec-arcconf",
     ] {
         let machine = machine(&host(name));
-        let read = &machine.session.read;
+        let read = &machine.session.facts;
         for key in [
             &controller::BATTERY.info,
             &controller::POLICY.info,

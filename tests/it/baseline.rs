@@ -154,7 +154,7 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
     let complaint = stderr(&missing);
     assert_eq!(missing.status.code(), Some(2), "{complaint}");
     assert!(
-        complaint.contains("no baseline is kept") && complaint.contains("--save"),
+        complaint.contains("no baseline is saved") && complaint.contains("--save"),
         "{complaint}"
     );
     assert!(!state.exists(), "nothing is made without being told to");
@@ -269,14 +269,14 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
     };
     let first = check();
     assert!(
-        stderr(&first).contains("nothing is compared: no baseline is kept in "),
+        stderr(&first).contains("no comparison: no baseline is saved in "),
         "{}",
         stderr(&first)
     );
     assert!(!stdout(&first).contains("Since the baseline of "));
     let second = check();
     assert!(
-        !stderr(&second).contains("nothing is compared"),
+        !stderr(&second).contains("no comparison"),
         "{}",
         stderr(&second)
     );
@@ -292,7 +292,7 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
         "{\"schema\": 7000}",
     )
     .unwrap();
-    assert!(stderr(&check()).contains("this report has format 7000"));
+    assert!(stderr(&check()).contains("this report has schema 7000"));
     assert!(stdout(&check()).contains("Since the baseline of "));
     assert_eq!(names(&shelf).len(), 4);
 }
@@ -321,7 +321,7 @@ fn reports_that_are_kept_at_once_are_all_kept() {
         let said = stderr(&output);
         let (_, path) = said
             .trim()
-            .split_once("kept as baseline: ")
+            .split_once("baseline saved: ")
             .unwrap_or_else(|| panic!("{said}"));
         kept.insert(path.rsplit_once('/').unwrap().1.to_owned());
     }
@@ -373,7 +373,7 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
         compared.status.code() == Some(2) && said.contains("Permission denied"),
         "{said}"
     );
-    assert!(!said.contains("no baseline is kept"), "{said}");
+    assert!(!said.contains("no baseline is saved"), "{said}");
     allow(&shelf, 0o700);
 }
 
@@ -393,7 +393,7 @@ fn a_report_of_one_target_is_compared_with_that_target_alone() {
         "--baseline",
         all,
     ]));
-    assert!(text.contains("only what both looked at"), "{text}");
+    assert!(text.contains("what both checked"), "{text}");
     for other in [
         "/mnt/capture-xfs",
         "/mnt/capture-ext4",

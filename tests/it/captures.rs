@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::support::loops::{Loop, ext4, xfs};
 use super::support::postgres::Cluster;
-use super::support::running::{held, wait_for};
+use super::support::running::{holds_in_time, wait_for};
 use super::support::{run, stderr, walwise};
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
@@ -23,7 +23,7 @@ fn said(mut command: Command, arguments: &[&str], target: &Path, input: &[u8]) -
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let output = piped.spawn().unwrap().fed_in_time(input);
+    let output = piped.spawn().unwrap().output_for_input(input);
     assert!(
         !output.stdout.is_empty(),
         "{arguments:?}: {}",
@@ -120,7 +120,11 @@ fn same_findings_by(there: &dyn Fn() -> Command, target: &Path) {
             apart = difference(&live, &replayed);
             apart.is_empty()
         };
-        assert!(held(alike), "{}, {options:?}: {apart}", target.display());
+        assert!(
+            holds_in_time(alike),
+            "{}, {options:?}: {apart}",
+            target.display()
+        );
     }
 }
 

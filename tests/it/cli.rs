@@ -166,8 +166,8 @@ fn facts_of_a_directory() {
     wait_for("the same is told of --target", || {
         told() == printed(&["facts", "target.", "--target", path])
     });
-    assert!(refused(2, &["facts", path, "/"]).contains("one directory or device at a time"));
-    assert!(refused(2, &["facts", "nonsense"]).contains("there is no fact `nonsense`"));
+    assert!(refused(2, &["facts", path, "/"]).contains("name one directory or device"));
+    assert!(refused(2, &["facts", "nonsense"]).contains("no fact `nonsense`"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use nix::unistd::{Whence, lseek};
-use walwise_sys::host::{Host, LiveHost, Look};
+use walwise_sys::host::{Host, LiveHost, ScanDepth};
 
 use crate::script::{edited, script_for, sh};
 use crate::support::loops::{Loop, unmount};
@@ -243,11 +243,14 @@ fn wrong(mib: u64, with_script: bool) -> Vec<String> {
             continue;
         }
         tried += 1;
-        let found = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into())
-            .content(Path::new(&disk.device), Look::Named)
+        let found = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into())
+            .content(Path::new(&disk.device), ScanDepth::Thorough)
             .unwrap_or_else(|miss| panic!("{name}: {miss:?}"));
         let run = longest_run(&disk.image());
-        let free = found.found.is_empty() && !found.data && !found.held && found.places_left == 0;
+        let free = found.signatures.is_empty()
+            && !found.has_data
+            && !found.is_held
+            && found.unread_places == 0;
         if free && run > found.unread_run {
             problems.push(format!(
                 "{name} is called free: {run} bytes in one piece, {found:?}"

@@ -5,7 +5,7 @@ use walwise::session::Session;
 use walwise::tui;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
-use walwise_model::text::is_treacherous;
+use walwise_model::text::is_display_unsafe;
 use walwise_report::Report;
 use walwise_sys::host::RecordedHost;
 
@@ -24,12 +24,12 @@ fn report(host: &str, target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+    Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
 /// The rows of the dashboard.
 fn overview(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
-    let all = tui::texts(report.clone(), size, ascii);
+    let all = tui::screen_texts(report.clone(), size, ascii);
     all.into_iter()
         .find(|(name, _)| *name == "Overview")
         .unwrap()
@@ -75,7 +75,7 @@ fn nothing_is_said_twice() {
             let mut seen = std::collections::BTreeSet::new();
             let known = body(&rows)
                 .iter()
-                .take_while(|row| !row.contains("Not known"));
+                .take_while(|row| !row.contains("Unknown"));
             for part in known.flat_map(|row| row.split("  ")).map(str::trim) {
                 if part.split(' ').count() >= 5 && !seen.insert(part) {
                     twice.push(format!("{situation} {size:?}: {part}\n{}", rows.join("\n")));
@@ -151,7 +151,7 @@ fn the_path_is_that_of_the_report() {
             let rows = overview(&report, size, true);
             assert!(rows.concat().is_ascii(), "{situation} {size:?}");
             for hop in &verdict.flush_path {
-                let word = hop.fate.to_string();
+                let word = hop.state.to_string();
                 let Some((mark, _)) = FATES.iter().find(|(_, fate)| *fate == word) else {
                     continue;
                 };
@@ -204,10 +204,10 @@ fn every_screen_of_every_situation_is_drawn() {
             (140, 45),
             (200, 60),
         ] {
-            for (name, rows) in tui::texts(report.clone(), size, false) {
+            for (name, rows) in tui::screen_texts(report.clone(), size, false) {
                 assert!(rows.last().unwrap().contains("q quit"), "{name} {size:?}");
                 assert!(
-                    !rows.concat().chars().any(is_treacherous),
+                    !rows.concat().chars().any(is_display_unsafe),
                     "{name} {size:?}: {rows:#?}"
                 );
                 let tabs = rows[1].contains("6 Export") || size.0 < 80;

@@ -202,7 +202,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     );
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let kept = format!(
-        "Kept here redo at risk {} undo at risk {}",
+        "Stored here redo at risk {} undo at risk {}",
         redo.display(),
         undo.display()
     );

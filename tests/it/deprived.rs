@@ -161,7 +161,7 @@ fn the_weekly_unit_enters_containers() {
             .contains("cannot be entered: Operation not permitted")
     );
     let found = said(&of_unit);
-    assert!(found.contains("such as in a container"), "{found}");
+    assert!(found.contains("mount namespace (container?)"), "{found}");
     assert!(!found.contains("cannot be entered"), "{found}");
     assert!(
         unit("SystemCallFilter=")

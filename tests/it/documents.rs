@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use walwise_measure::trial::{Contest, PairOutcome, TrialRecord};
+use walwise_measure::trial::{PairOutcome, PairwiseComparison, TrialRecord};
 
 #[derive(Deserialize)]
 struct Claims {
@@ -51,19 +51,19 @@ impl Claim {
     }
 
     /// The contest between those that it names, and their places there.
-    fn contest(&self, record: &TrialRecord) -> (Contest, [usize; 2]) {
+    fn contest(&self, record: &TrialRecord) -> (PairwiseComparison, [usize; 2]) {
         let candidate = |word: &str| {
             let place = record
                 .candidates
                 .iter()
-                .position(|made| made.candidate.word() == word);
+                .position(|made| made.candidate.name() == word);
             place.unwrap_or_else(|| panic!("{}: no {word} in it", self.says))
         };
         match (&self.on, &self.load) {
             (Some(on), None) => {
                 let on = candidate(on);
                 let found = record
-                    .methods()
+                    .method_comparisons()
                     .into_iter()
                     .find(|found| found.candidate == on)
                     .unwrap();
@@ -75,7 +75,7 @@ impl Claim {
                         .unwrap()
                 };
                 let places = self.pair().map(place);
-                (found.contest, places)
+                (found.comparison, places)
             }
             (None, Some(load)) => {
                 let found = record
@@ -91,7 +91,7 @@ impl Claim {
                         .unwrap()
                 };
                 let places = self.pair().map(place);
-                (found.contest, places)
+                (found.comparison, places)
             }
             _ => panic!("{}: name a load, or on", self.says),
         }
@@ -107,13 +107,13 @@ impl Claim {
             return "contradicted";
         }
         match (outcome, self.alike.is_some()) {
-            (PairOutcome::Faster, false) | (PairOutcome::Alike, true) => "confirmed",
+            (PairOutcome::Faster, false) | (PairOutcome::Equivalent, true) => "confirmed",
             (PairOutcome::Slower, false) | (PairOutcome::Faster | PairOutcome::Slower, true) => {
                 "contradicted"
             }
-            (PairOutcome::Alike, false) => "no difference here",
-            (PairOutcome::Open, _) => "not settled",
-            (PairOutcome::CannotTell, _) => "this machine could not tell",
+            (PairOutcome::Equivalent, false) => "no difference here",
+            (PairOutcome::Undecided, _) => "not settled",
+            (PairOutcome::Inconclusive, _) => "this machine could not tell",
         }
     }
 }
@@ -127,7 +127,7 @@ fn the_records_say_of_the_documents_claims_what_is_kept() {
         let record = record(&claim.record);
         let (contest, [one, other]) = claim.contest(&record);
         let bounds = contest.bounds(one, other);
-        let found = claim.found(contest.between(one, other), bounds);
+        let found = claim.found(contest.pair_outcome(one, other), bounds);
         let [first, second] = claim.pair();
         let times = bounds.map_or_else(
             || "—".to_owned(),

@@ -21,7 +21,7 @@ fn acknowledged(directory: &Path, arguments: &[&str]) -> String {
         .spawn()
         .unwrap();
     let mut log = String::new();
-    for line in ChildLines::of(&mut writer) {
+    for line in ChildLines::from_child(&mut writer) {
         log = log + &line + "\n";
         if line == "ack 20" {
             break;
@@ -75,7 +75,7 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
         );
         let again = drill(&["write", data.to_str().unwrap()]);
         assert!(
-            stderr(&again).contains("is there already"),
+            stderr(&again).contains("already exists"),
             "{}",
             stderr(&again)
         );
@@ -99,12 +99,12 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     let without = compared();
     assert_eq!(without.status.code(), Some(2));
     assert!(
-        stderr(&without).contains("the machine was not started again"),
+        stderr(&without).contains("the host was not restarted"),
         "{}",
         stderr(&without)
     );
     assert!(
-        stdout(&without).contains("shows nothing"),
+        stdout(&without).contains("proves nothing"),
         "{}",
         stdout(&without)
     );
@@ -113,7 +113,7 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     let first = compared();
     assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
     assert!(
-        stderr(&first).contains("recorded, the 1st of its stack"),
+        stderr(&first).contains("recorded as the 1st drill of this stack"),
         "{}",
         stderr(&first)
     );
@@ -139,7 +139,7 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     };
     let said = judged();
     assert!(
-        said.contains("acknowledged commits none lost in 1 power cut"),
+        said.contains("acknowledged commits, none lost in 1 power cut"),
         "{said}"
     );
     let old = std::fs::read_to_string(&record).unwrap();
@@ -165,7 +165,7 @@ fn a_signal_ends_it_and_says_so() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut writer = writer.spawn().unwrap();
-        let mut log = ChildLines::of(&mut writer);
+        let mut log = ChildLines::from_child(&mut writer);
         let mut heard: Vec<String> = log.by_ref().take(lines).collect();
         kill(
             Pid::from_raw(writer.id().try_into().unwrap()),

@@ -109,7 +109,7 @@ fn every_command_s_help_ends_with_examples_that_work() {
     }
     let written: BTreeSet<String> = examples::ALL
         .iter()
-        .map(|examples| examples.of.to_owned())
+        .map(|examples| examples.command.to_owned())
         .collect();
     assert_eq!(told, written, "examples of a command that there is not");
 }

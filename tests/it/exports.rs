@@ -112,7 +112,7 @@ fn every_form_is_saved_as_check_prints_it() {
     let place = tempfile::tempdir().unwrap();
     let mut pty = screens(place.path(), &[], &[]);
     pty.press("e");
-    pty.until_shown("Nothing is written before s was answered");
+    pty.until_shown("Nothing is written until you confirm with s");
     let mut before: Vec<String> = Vec::new();
     for form in Format::ALL {
         let (format, extension) = (form.name(), form.extension());
@@ -198,7 +198,7 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     // What is wrong is said, and the name is kept.
     for (name, said) in [
         ("no/such/place.md", "No such file or directory"),
-        (".", "name a file, please"),
+        (".", "name a file, not a directory"),
         ("/dev/null", "name a regular file"),
         (place.path().to_str().unwrap(), "a directory"),
     ] {
@@ -238,9 +238,9 @@ fn the_mouse_alone_exports_and_can_be_freed() {
     pty.click("json");
     pty.until_shown("\"schema\":");
     pty.press("\x1b[<65;10;10M");
-    pty.until_gone("Export   the report");
+    pty.until_gone("Export   same output");
     pty.press("\x1b[<64;10;10M");
-    pty.until_shown("Export   the report");
+    pty.until_shown("Export   same output");
     // The wheel chose the line above when it came to the top.
     pty.click("json");
     pty.click("? help");

@@ -87,7 +87,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
                 "{output:?}"
             );
             assert!(
-                complaint(&output).contains("the scratch files are gone"),
+                complaint(&output).contains("the scratch files are removed"),
                 "{output:?}"
             );
             assert_eq!(names(dir.path()), [""; 0], "{arguments:?}");
@@ -151,7 +151,7 @@ fn a_directory_removed_under_the_probe_is_said() {
             let warnings = report["warnings"].as_array().unwrap().iter();
             let said = warnings
                 .filter_map(Value::as_str)
-                .find(|w| w.starts_with("not measured to the end"));
+                .find(|w| w.starts_with("measurement incomplete"));
             assert!(
                 said.is_some_and(|w| w.contains("was removed")),
                 "{}",

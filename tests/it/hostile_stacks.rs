@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use serde_json::Value;
 use walwise_collect::{Request, run_all};
-use walwise_judge::durability::{Caps, judge};
-use walwise_model::facts::catalog::target::{Standing, VERDICT};
+use walwise_judge::durability::{Caps, judge_targets};
+use walwise_model::facts::catalog::target::{VERDICT, VerdictKind};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_sys::host::RecordedHost;
 
@@ -61,18 +61,18 @@ fn chain(layers: usize) -> Vec<Vec<usize>> {
 fn ten_thousand_layers_are_walked_and_prove_nothing() {
     for (layers, noted) in [(2_000, false), (10_000, true)] {
         let mut facts = collect(&chain(layers));
-        let verdicts = judge(&mut facts, false, &Caps::default());
+        let verdicts = judge_targets(&mut facts, false, &Caps::default());
         assert!(!verdicts.is_empty());
         assert!(
             verdicts
                 .iter()
-                .all(|verdict| verdict.standing.word() == "unproven")
+                .all(|verdict| verdict.standing.as_str() == "unproven")
         );
-        assert_eq!(facts.leaves(&Subject::mount("/data")).len(), 1);
+        assert_eq!(facts.bottom_devices(&Subject::mount("/data")).len(), 1);
         let is_noted = facts
-            .warnings()
+            .notes()
             .iter()
-            .any(|note| note.to_string().contains("beyond the bound"));
+            .any(|note| note.to_string().contains("beyond the limit"));
         assert_eq!(is_noted, noted, "{layers}");
     }
 }
@@ -124,7 +124,7 @@ proptest! {
         slaves in prop::collection::vec(prop::collection::vec(0_usize..14, 0..4), 1..12)
     ) {
         let mut facts = collect(&slaves);
-        judge(&mut facts, false, &Caps::default());
+        judge_targets(&mut facts, false, &Caps::default());
         let tops: Vec<Subject> = facts.subjects(Scope::Mount).chain(facts.subjects(Scope::Device)).cloned().collect();
         for top in tops {
             let stack = facts.stack(&top);
@@ -132,14 +132,14 @@ proptest! {
             once.sort();
             once.dedup();
             prop_assert_eq!(once.len(), stack.len());
-            for leaf in facts.leaves(&top) {
+            for leaf in facts.bottom_devices(&top) {
                 prop_assert!(facts.below(&leaf).is_empty());
             }
-            prop_assert!(facts.disks(&top).len() <= facts.leaves(&top).len());
+            prop_assert!(facts.disks(&top).len() <= facts.bottom_devices(&top).len());
         }
         for target in facts.subjects(Scope::Target) {
             let verdict = facts.value(target, &VERDICT);
-            prop_assert_ne!(verdict, Some(Standing::Durable));
+            prop_assert_ne!(verdict, Some(VerdictKind::Durable));
         }
     }
 }

@@ -13,7 +13,7 @@ use walwise_judge::rules::{Outcome, RuleSet};
 use walwise_measure::drill::StackFingerprint;
 use walwise_measure::trial::TrialRecord;
 use walwise_model::facts::Subject;
-use walwise_report::{Format, KeptReport, Report, html, json};
+use walwise_report::{Format, Report, SavedReport, html, json};
 use walwise_sys::host::RecordedHost;
 
 use crate::support::deadline::CommandInTime as _;
@@ -26,7 +26,7 @@ fn report(host: &str, target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+    Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
 fn page(report: &Report) -> String {
@@ -223,7 +223,7 @@ fn two_hundred_hostile_names_stay_text() {
         for verdict in &mut report.verdicts {
             (verdict.sentence, verdict.limits) = (next(), next());
             for hop in &mut verdict.flush_path {
-                (hop.name, hop.says, hop.because, hop.source) = (next(), next(), next(), next());
+                (hop.name, hop.text, hop.because, hop.source) = (next(), next(), next(), next());
             }
         }
         for step in report.plans.iter_mut().flat_map(|plan| &mut plan.steps) {
@@ -248,7 +248,7 @@ fn two_hundred_hostile_names_stay_text() {
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), ids.len());
-        let kept = KeptReport::read(page(&report).as_bytes()).unwrap();
+        let kept = SavedReport::parse(page(&report).as_bytes()).unwrap();
         is_inert(&parsed(&kept.html()));
     }
 }
@@ -308,7 +308,7 @@ fn a_browser_without_pictures_shows_every_finding() {
             );
         }
         for verdict in &report.verdicts {
-            let title = "The way of a commit's flush";
+            let title = "Path of a commit";
             assert!(
                 verdict.flush_path.is_empty() || dump.contains(title),
                 "{situation}"
@@ -371,7 +371,7 @@ fn what_was_mailed_is_read_back() {
     let output = walwise().arg("show").arg(other).output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(
-        stderr(&output).contains("this is no report of walwise"),
+        stderr(&output).contains("not a walwise report"),
         "{}",
         stderr(&output)
     );

@@ -4,9 +4,9 @@
 //! crates/judge/src/durability/tests/interlock enumerates the combinations in which the interlock
 //! itself opens.
 
-use walwise_judge::durability::{Caps, judge};
+use walwise_judge::durability::{Caps, judge_targets};
 use walwise_judge::rules::model::ChangeSpec;
-use walwise_judge::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
+use walwise_judge::rules::{EvaluationOptions, Finding, RuleSet, evaluate_rule, rule_subjects};
 use walwise_model::facts::Scope;
 use walwise_model::settings;
 use walwise_report::{Format, Report};
@@ -101,7 +101,10 @@ fn the_settings_know_what_loses_data() {
             continue;
         };
         for word in *words {
-            assert!(setting.can_lose(&[(*word).to_owned()]), "{name} {word}");
+            assert!(
+                setting.can_lose_data(&[(*word).to_owned()]),
+                "{name} {word}"
+            );
         }
     }
 }
@@ -125,15 +128,16 @@ fn no_builtin_rule_can_lose_data_but_one() {
             let by_value = match &advice.change {
                 ChangeSpec::Fixed(change) => {
                     assert!(
-                        !loses(name, change.values()) || advice.setting.can_lose(change.values()),
+                        !loses(name, change.values())
+                            || advice.setting.can_lose_data(change.values()),
                         "{}: the asymmetry of settings does not know that {name} {} loses data",
                         rule.id,
-                        change.words()
+                        change.describe()
                     );
                     loses(name, change.values())
                 }
                 // What the table of features has mkfs leave out is never the journal:
-                // crates/judge/src/validity/tests.
+                // crates/judge/src/compat/tests.
                 ChangeSpec::AddFrom(fact)
                     if name == "mkfs.features" && fact.name.ends_with("_leave_out") =>
                 {
@@ -156,7 +160,7 @@ fn no_builtin_rule_can_lose_data_but_one() {
                 .map(|text| text.split('#').next().unwrap_or_default().to_owned())
                 .any(|command| LOSING_COMMANDS.iter().any(|word| command.contains(word)));
             if by_value || by_command {
-                losing.push((rule.id.clone(), advice.risk.word()));
+                losing.push((rule.id.clone(), advice.risk.as_str()));
             }
         }
     }
@@ -290,7 +294,7 @@ fn offered(report: &Report) -> Vec<String> {
             if loses(step.advice.setting.name, step.advice.change.values()) {
                 found.push(format!(
                     "{part} {} by {}",
-                    step.advice.change.words(),
+                    step.advice.change.describe(),
                     step.rules.join(" ")
                 ));
             }
@@ -390,22 +394,22 @@ fn no_pair_of_deviations_brings_it_about() {
         let first = start().with(a.0, a.1);
         for b in all.iter().skip(i + 1).filter(|b| b.0 != a.0) {
             let mut facts = first.clone().with(b.0, b.1).facts;
-            judge(&mut facts, true, &Caps::default());
+            judge_targets(&mut facts, true, &Caps::default());
             let findings: Vec<Finding> = losing
                 .iter()
                 .flat_map(|rule| {
-                    subjects(rule, &facts)
+                    rule_subjects(rule, &facts)
                         .into_iter()
                         .map(|on| (*rule, on))
                         .collect::<Vec<_>>()
                 })
                 .filter(|(_, on)| on.scope() == Scope::Target)
                 .map(|(rule, on)| {
-                    evaluate_one(
+                    evaluate_rule(
                         rule,
                         &facts,
                         &on,
-                        Circumstances {
+                        EvaluationOptions {
                             live: true,
                             traced: true,
                         },

@@ -334,7 +334,7 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
     run("mkswap", &[&disk.device]);
     assert_eq!(content(&disk), ["swap"]);
     run("wipefs", &["-aq", &disk.device]);
-    assert_eq!(content(&disk), ["data of no known kind"]);
+    assert_eq!(content(&disk), ["unrecognised data"]);
     let sole = std::fs::OpenOptions::new()
         .read(true)
         .custom_flags(nix::libc::O_EXCL)
@@ -342,7 +342,7 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
         .unwrap();
     assert_eq!(
         content(&disk),
-        ["something that another program has opened exclusively (O_EXCL)"]
+        ["data that a program has open exclusively (O_EXCL)"]
     );
     drop(sole);
     run("mkswap", &[&disk.device]);

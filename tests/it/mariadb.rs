@@ -225,7 +225,7 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
             ]
         );
         let sentence = probe["workloads"][0]["sentence"].as_str().unwrap();
-        for word in ["redo log", "binary log", "sync_binlog = 1", "16 sessions"] {
+        for word in ["redo log", "binary log", "sync_binlog = 1", "16 clients"] {
             assert!(sentence.contains(word), "{sentence}");
         }
         let target = format!("target {data}");

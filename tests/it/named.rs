@@ -51,7 +51,7 @@ fn a_file_that_cannot_be_used_is_a_mistake_of_every_command() {
         }
         let says = refused("facts", option, directory.path());
         assert!(
-            says.contains("name a configuration file that can be read"),
+            says.contains("name a readable configuration file"),
             "{says}"
         );
     }
@@ -95,7 +95,7 @@ fn a_relative_name_is_one_from_here_and_a_capture_holds_what_it_was_told_of() {
     ]);
     assert_eq!(code, Some(2), "{says}");
     assert!(
-        says.contains("name it with the same option to `walwise capture`"),
+        says.contains("pass the same option to `walwise capture`"),
         "{says}"
     );
 }

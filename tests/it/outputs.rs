@@ -151,7 +151,7 @@ fn a_link_of_somebody_leads_root_nowhere() {
                 "{path}"
             );
             assert!(
-                stderr(&output).contains("is a link that uid 4242 put there"),
+                stderr(&output).contains("is a link put there by uid 4242"),
                 "{}",
                 stderr(&output)
             );
@@ -242,7 +242,7 @@ impl Fed for Command {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
-            .fed_in_time(bytes)
+            .output_for_input(bytes)
     }
 }
 

@@ -10,9 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use walwise_judge::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
-use walwise_judge::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
-use walwise_judge::validity::{self, Beside, Effect};
+use walwise_judge::compat::{self, Effect, RelatedAdvice};
+use walwise_judge::rules::model::{AdviceSpec, ChangeSpec, Condition, Op, Rule};
+use walwise_judge::rules::{EvaluationOptions, Outcome, RuleSet, evaluate_rule};
 use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
 use walwise_model::settings;
 use walwise_model::version::Version;
@@ -154,11 +154,15 @@ fn steps() -> Versions {
 }
 
 /// Every version that a condition compares a fact with.
-fn tested(cond: &Cond, found: &mut dyn FnMut(&'static str, &Version)) {
+fn tested(cond: &Condition, found: &mut dyn FnMut(&'static str, &Version)) {
     match cond {
-        Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| tested(kid, found)),
-        Cond::Not(kid) | Cond::Every(_, kid) | Cond::Some(_, kid) => tested(kid, found),
-        Cond::Fact(test) => match &test.op {
+        Condition::All(kids) | Condition::Any(kids) => {
+            kids.iter().for_each(|kid| tested(kid, found));
+        }
+        Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
+            tested(kid, found);
+        }
+        Condition::Fact(test) => match &test.op {
             Op::AtLeast(Value::Version(version)) | Op::Below(Value::Version(version)) => {
                 found(test.fact.name, version);
             }
@@ -169,11 +173,15 @@ fn tested(cond: &Cond, found: &mut dyn FnMut(&'static str, &Version)) {
 }
 
 /// Every fact that a condition tests.
-fn facts_of(cond: &Cond, found: &mut BTreeSet<&'static str>) {
+fn facts_of(cond: &Condition, found: &mut BTreeSet<&'static str>) {
     match cond {
-        Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| facts_of(kid, found)),
-        Cond::Not(kid) | Cond::Every(_, kid) | Cond::Some(_, kid) => facts_of(kid, found),
-        Cond::Fact(test) => drop(found.insert(test.fact.name)),
+        Condition::All(kids) | Condition::Any(kids) => {
+            kids.iter().for_each(|kid| facts_of(kid, found));
+        }
+        Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
+            facts_of(kid, found);
+        }
+        Condition::Fact(test) => drop(found.insert(test.fact.name)),
     }
 }
 
@@ -253,7 +261,7 @@ impl Case {
         }
         // A rule may ask first whether a disk is a cloud's at all.
         let volume = catalog::device::Cloud::AmazonEbs;
-        case.facts.know(
+        case.facts.insert_known(
             &subject(Scope::Device),
             &catalog::device::CLOUD,
             volume,
@@ -264,7 +272,7 @@ impl Case {
             catalog::trial::TrialFilesystem::Ext4,
             catalog::trial::TrialFilesystem::Xfs,
         ];
-        case.facts.know(
+        case.facts.insert_known(
             &subject(Scope::Target),
             &catalog::trial::BEST,
             both,
@@ -277,7 +285,7 @@ impl Case {
         let mut case = self.clone();
         let info = catalog::find(fact).unwrap();
         case.known.insert(fact, value.to_string());
-        case.facts.put_value(
+        case.facts.insert_value(
             &subject(info.scope),
             info,
             Reading::known(value, Source::file("x")),
@@ -326,11 +334,11 @@ impl Case {
 
     /// Whether it is left open that a rule applies here.
     fn allows(&self, rule: &Rule) -> bool {
-        let finding = evaluate_one(
+        let finding = evaluate_rule(
             rule,
             &self.facts,
             &subject(rule.scope),
-            Circumstances {
+            EvaluationOptions {
                 live: true,
                 traced: false,
             },
@@ -339,7 +347,7 @@ impl Case {
     }
 
     /// The table's own ruling on the values of a setting; empty where it has none.
-    fn effects(&self, setting: &str, values: &[String], beside: &Beside<'_>) -> Vec<Effect> {
+    fn effects(&self, setting: &str, values: &[String], beside: &RelatedAdvice<'_>) -> Vec<Effect> {
         let Some((kernel, vendor)) = &self.kernel else {
             return Vec::new();
         };
@@ -350,7 +358,7 @@ impl Case {
                 _ => &catalog::host::BTRFSPROGS,
             };
             let tool = self.facts.value(&Subject::host(), key);
-            validity::mkfs_feature(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
+            compat::mkfs_feature(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
         };
         let each = |ask: &dyn Fn(&str) -> Effect| {
             values.iter().map(|value| ask(value)).collect::<Vec<_>>()
@@ -359,18 +367,20 @@ impl Case {
             "mount.options" | "boot.options" => {
                 let made = beside.filesystem.unwrap_or("a new file system");
                 let fs = if self.fs.is_empty() { made } else { self.fs };
-                let rulings = validity::mount_options(fs, values, &[], kernel, vendor);
+                let rulings = compat::mount_options(fs, values, &[], kernel, vendor);
                 rulings.into_iter().map(|ruling| ruling.effect).collect()
             }
             // Whether somebody built it in shows when it is mounted first, before anything is on
             // it.
             "filesystem" => each(
-                &|fs| match validity::file_system_again(fs, kernel, vendor).effect {
+                &|fs| match compat::file_system_if_rebuilt(fs, kernel, vendor).effect {
                     Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
                     effect => effect,
                 },
             ),
-            "block.scheduler" => each(&|name| validity::scheduler(name, kernel, vendor).effect),
+            "block.scheduler" => {
+                each(&|name| compat::scheduler_support(name, kernel, vendor).effect)
+            }
             "ext4.fast_commit" if values == ["on"] => vec![feature("ext4", "fast_commit")],
             "mkfs.features" => each(&|word| match beside.filesystem {
                 _ if word.starts_with('^') || word.ends_with("=0") => Effect::Ok,
@@ -424,7 +434,7 @@ fn given(spec: &AdviceSpec) -> Vec<Vec<String>> {
 
 /// The rule as far as it decides about this advice.
 fn conditions(rule: &Rule, spec: &AdviceSpec) -> Rule {
-    let when = Cond::All(
+    let when = Condition::All(
         [Some(&rule.when), spec.when.as_ref()]
             .into_iter()
             .flatten()
@@ -465,12 +475,12 @@ fn beside(rule: &Rule) -> (Option<String>, Vec<String>) {
 fn guarded(
     setting: &str,
     values: &[String],
-    beside: &Beside<'_>,
+    beside: &RelatedAdvice<'_>,
     case: &Case,
 ) -> Result<(), String> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     let setting = settings::find(setting).unwrap();
-    validity::guard_with(
+    compat::check_advice_with(
         setting,
         &values,
         beside,
@@ -486,7 +496,7 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
     let (mut wrong, mut never, mut seen) = (Vec::new(), Vec::new(), 0);
     for rule in rules.rules() {
         let (filesystem, features) = beside(rule);
-        let beside = Beside {
+        let beside = RelatedAdvice {
             filesystem: filesystem.as_deref(),
             features: &features,
         };
@@ -550,7 +560,7 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
 fn what_the_guard_lets_pass_unasked_is_known_and_has_its_reason() {
     let rules = RuleSet::builtin();
     let nothing_known = Case::new();
-    let nothing_beside = Beside::default();
+    let nothing_beside = RelatedAdvice::default();
     let passes = |spec: &&AdviceSpec| {
         let unasked =
             |values| guarded(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok();

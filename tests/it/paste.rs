@@ -12,8 +12,8 @@ use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::note::RunNote;
 use walwise_model::facts::{FactSet, Source, Subject};
 use walwise_model::settings;
-use walwise_model::text::{is_treacherous, safe};
-use walwise_report::paste::{fstab, udev};
+use walwise_model::text::{display_safe, is_display_unsafe};
+use walwise_report::export::{fstab, udev};
 use walwise_report::{Format, Report, markdown};
 use walwise_sys::host::RecordedHost;
 
@@ -51,7 +51,7 @@ fn active(text: &str) -> Vec<&str> {
 /// A report of an ext4 without barriers whose line or unit at boot reads like this; it is asked for
 /// by name.
 fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
-    let name = safe(point.as_bytes());
+    let name = display_safe(point.as_bytes());
     let (place, fs, line) = (
         Subject::target(&name),
         Subject::mount(&name),
@@ -60,41 +60,49 @@ fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
     let seen = || Source::line(path, 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let mut facts = FactSet::default();
-    facts.mention(&place);
-    facts.know(&fs, &mount::POINT, name.clone(), seen());
-    facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
-    facts.know(&fs, &mount::OPTIONS, words(&["rw", "noatime"]), seen());
-    facts.know(
+    facts.add_subject(&place);
+    facts.insert_known(&fs, &mount::POINT, name.clone(), seen());
+    facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
+    facts.insert_known(&fs, &mount::OPTIONS, words(&["rw", "noatime"]), seen());
+    facts.insert_known(
         &fs,
         &mount::SUPER_OPTIONS,
         words(&["rw", "nobarrier"]),
         seen(),
     );
-    facts.know(&line, &boot::SOURCE, safe(source.as_bytes()), seen());
-    facts.know(&line, &boot::POINT, name, seen());
-    facts.know(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
-    facts.know(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
-    facts.know(
+    facts.insert_known(
         &line,
-        &boot::OPTIONS,
-        options.iter().map(|word| safe(word.as_bytes())).collect(),
+        &boot::SOURCE,
+        display_safe(source.as_bytes()),
         seen(),
     );
-    facts.know(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
-    facts.know(&line, &boot::WHOLE, true, seen());
-    facts.know(&line, &boot::WHERE, seen().to_string(), seen());
-    facts.stand(&place, &fs);
+    facts.insert_known(&line, &boot::POINT, name, seen());
+    facts.insert_known(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
+    facts.insert_known(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
+    facts.insert_known(
+        &line,
+        &boot::OPTIONS,
+        options
+            .iter()
+            .map(|word| display_safe(word.as_bytes()))
+            .collect(),
+        seen(),
+    );
+    facts.insert_known(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
+    facts.insert_known(&line, &boot::WHOLE, true, seen());
+    facts.insert_known(&line, &boot::WHERE, seen().to_string(), seen());
+    facts.add_edge(&place, &fs);
     facts.link(&place, &fs);
     facts.link(&line, &fs);
     let mut session = Session::new(facts, RuleSet::builtin(), true);
-    session.asked = Some(point.to_owned());
+    session.named_target = Some(point.to_owned());
     session.report()
 }
 
 fn recorded() -> Vec<(String, Report)> {
     let read = |path: &PathBuf| {
         let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
-        let session = Session::look(
+        let session = Session::collect(
             &host,
             &Request::default(),
             RuleSet::builtin(),
@@ -115,7 +123,7 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
                 active(&text).is_empty(),
                 "{name} {format}: a capture masks names: {text}"
             );
-            let empty = text.contains("# Nothing is to be changed here:\n# ");
+            let empty = text.contains("# Nothing to change:\n# ");
             assert!(
                 empty != text.contains("\n# ===="),
                 "{name} {format}: empty without a reason: {text}"
@@ -124,7 +132,7 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
         report.host.live = true;
         for text in Format::ALL.map(|format| format.render(&report).unwrap_or_else(|why| why)) {
             assert!(
-                text.lines().all(|line| !line.contains(is_treacherous)),
+                text.lines().all(|line| !line.contains(is_display_unsafe)),
                 "{name}: {text}"
             );
         }
@@ -247,7 +255,7 @@ fn advising(name: &str, file: &str, value: &str) -> Report {
     let source = Source::file(format!("/sys/class/block/{name}/{file}"));
     report
         .facts
-        .know(&disk, &device::UNIT, value.to_owned(), source);
+        .insert_known(&disk, &device::UNIT, value.to_owned(), source);
     let plan = report.plans.first_mut().unwrap();
     let step = plan.steps.first_mut().unwrap();
     step.subject = disk;
@@ -350,7 +358,7 @@ fn html(markdown: &str) -> String {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    stdout(&child.fed_in_time(markdown.as_bytes()))
+    stdout(&child.output_for_input(markdown.as_bytes()))
 }
 
 #[test]
@@ -379,7 +387,7 @@ fn a_renderer_finds_no_markup_in_names() {
     report.host.name = evil.to_owned();
     report.targets[0].title = evil.to_owned();
     report.warnings.push(
-        RunNote::Answers {
+        RunNote::HostIncident {
             sentence: evil.to_owned(),
         }
         .into(),

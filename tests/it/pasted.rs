@@ -17,7 +17,7 @@ use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::{FactSet, Source, Subject};
-use walwise_model::text::safe;
+use walwise_model::text::display_safe;
 use walwise_report::{Format, Report};
 use walwise_sys::host::RecordedHost;
 
@@ -160,7 +160,7 @@ impl Sandbox {
 /// A report of an ext4 without barriers at this name, on a device of this name, with a server of
 /// either kind in it.
 fn mounted(name: &str, rules: &RuleSet) -> Report {
-    let path = |below: &str| safe(format!("/mnt/{name}{below}").as_bytes());
+    let path = |below: &str| display_safe(format!("/mnt/{name}{below}").as_bytes());
     let (place, fs, line) = (
         Subject::target(path("/data")),
         Subject::mount(path("")),
@@ -168,65 +168,65 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     );
     let seen = || Source::line("/etc/fstab", 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-    let disk = Subject::device(safe(name.as_bytes()));
+    let disk = Subject::device(display_safe(name.as_bytes()));
     let mut facts = FactSet::default();
-    facts.mention(&place);
-    facts.know(&fs, &mount::POINT, path(""), seen());
-    facts.know(
+    facts.add_subject(&place);
+    facts.insert_known(&fs, &mount::POINT, path(""), seen());
+    facts.insert_known(
         &fs,
         &mount::SOURCE,
-        safe(format!("/dev/mapper/{name}").as_bytes()),
+        display_safe(format!("/dev/mapper/{name}").as_bytes()),
         seen(),
     );
-    facts.know(&fs, &mount::CLASS, mount::MountClass::Block, seen());
-    facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
-    facts.know(&fs, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
-    facts.know(
+    facts.insert_known(&fs, &mount::CLASS, mount::MountClass::Block, seen());
+    facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
+    facts.insert_known(&fs, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
+    facts.insert_known(
         &fs,
         &mount::SUPER_OPTIONS,
         words(&["rw", "nobarrier", "discard", "data=writeback"]),
         seen(),
     );
-    facts.know(
+    facts.insert_known(
         &line,
         &boot::SOURCE,
-        safe(format!("LABEL={name}").as_bytes()),
+        display_safe(format!("LABEL={name}").as_bytes()),
         seen(),
     );
-    facts.know(&line, &boot::POINT, path(""), seen());
-    facts.know(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
-    facts.know(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
-    facts.know(
+    facts.insert_known(&line, &boot::POINT, path(""), seen());
+    facts.insert_known(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
+    facts.insert_known(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
+    facts.insert_known(
         &line,
         &boot::OPTIONS,
         words(&["nobarrier", "relatime"]),
         seen(),
     );
-    facts.know(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
-    facts.know(&line, &boot::WHOLE, true, seen());
-    facts.know(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), seen());
-    facts.know(&disk, &device::KIND, device::DeviceKind::Disk, seen());
-    facts.stand(&place, &fs);
+    facts.insert_known(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
+    facts.insert_known(&line, &boot::WHOLE, true, seen());
+    facts.insert_known(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), seen());
+    facts.insert_known(&disk, &device::KIND, device::DeviceKind::Disk, seen());
+    facts.add_edge(&place, &fs);
     facts.link(&place, &fs);
     facts.link(&line, &fs);
-    facts.stand(&fs, &disk);
+    facts.add_edge(&fs, &disk);
     facts.link(&fs, &disk);
     // Without its line: what would mount it at boot is printed then.
-    let bare = Subject::mount(safe(format!("/srv/{name}").as_bytes()));
-    let below = Subject::target(safe(format!("/srv/{name}/data").as_bytes()));
-    facts.mention(&below);
-    facts.know(&bare, &mount::POINT, bare.name().to_owned(), seen());
-    facts.know(
+    let bare = Subject::mount(display_safe(format!("/srv/{name}").as_bytes()));
+    let below = Subject::target(display_safe(format!("/srv/{name}/data").as_bytes()));
+    facts.add_subject(&below);
+    facts.insert_known(&bare, &mount::POINT, bare.name().to_owned(), seen());
+    facts.insert_known(
         &bare,
         &mount::SOURCE,
-        safe(format!("/dev/{name}").as_bytes()),
+        display_safe(format!("/dev/{name}").as_bytes()),
         seen(),
     );
-    facts.know(&bare, &mount::CLASS, mount::MountClass::Block, seen());
-    facts.know(&bare, &mount::FSTYPE, "xfs".to_owned(), seen());
-    facts.know(&bare, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
-    facts.know(&bare, &mount::AT_BOOT, false, seen());
-    facts.stand(&below, &bare);
+    facts.insert_known(&bare, &mount::CLASS, mount::MountClass::Block, seen());
+    facts.insert_known(&bare, &mount::FSTYPE, "xfs".to_owned(), seen());
+    facts.insert_known(&bare, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
+    facts.insert_known(&bare, &mount::AT_BOOT, false, seen());
+    facts.add_edge(&below, &bare);
     facts.link(&below, &bare);
     Session::new(facts, rules.clone(), true).report()
 }
@@ -239,7 +239,7 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\\' | b'#') {
             let _ = write!(out, "\\\\{byte:03o}");
         } else {
-            out.push_str(&safe(&[byte]));
+            out.push_str(&display_safe(&[byte]));
         }
         out
     });
@@ -256,7 +256,7 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
     };
     let host = RecordedHost::parse(text.as_bytes()).unwrap();
     let mut report =
-        Session::look(&host, &Request::default(), rules.clone(), &mut |_, _| {}).report();
+        Session::collect(&host, &Request::default(), rules.clone(), &mut |_, _| {}).report();
     // As if it were this machine, so that nothing is locked.
     report.host.live = true;
     report

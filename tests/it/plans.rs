@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use walwise_judge::rules::{
-    Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk,
+    Advice, Basis, Change, Confidence, EffectScope, Finding, Level, Outcome, Risk,
 };
+use walwise_model::escape::Command;
 use walwise_model::facts::catalog::{mount, target};
 use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value};
-use walwise_model::quote::Command;
 use walwise_model::settings;
 use walwise_report::{Plan, Report, Step, TargetSummary};
 
@@ -40,7 +40,7 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
             wrong.push(format!("{} of {} twice", step.advice.setting, step.subject));
         }
         wrong.extend(baseless(report, target, step));
-        if !is_keep(step) && step.level == Level::Option && step.advice.rank.is_none() {
+        if !is_keep(step) && step.level == Level::Optional && step.advice.rank.is_none() {
             wrong.push(format!(
                 "{} is only allowed, and a step",
                 step.advice.setting
@@ -75,7 +75,7 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
         }
     }
     let told: Vec<(Risk, &Subject)> = plan
-        .takes()
+        .interruptions()
         .into_iter()
         .flat_map(|(risk, on)| on.into_iter().map(move |on| (risk, on)))
         .collect();
@@ -88,7 +88,7 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
         .iter()
         .filter(|step| !is_keep(step) && step.advice.risk == Risk::NeedsRestart)
     {
-        let waits = step.advice.reach == Reach::NextBoot;
+        let waits = step.advice.reach == EffectScope::NextBoot;
         if !waits && !told.contains(&(Risk::NeedsRestart, &step.subject)) {
             wrong.push(format!(
                 "the restart for {} is not said",
@@ -137,7 +137,7 @@ fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<Stri
             "{} of {}: {} is in no finding",
             step.advice.setting,
             step.subject,
-            change.words()
+            change.describe()
         )
     })
 }
@@ -183,22 +183,22 @@ fn machine(blank: bool) -> FactSet {
     } else {
         target::TargetKind::Directory
     };
-    facts.know(&place, &target::KIND, kind, seen());
+    facts.insert_known(&place, &target::KIND, kind, seen());
     if blank {
-        facts.stand(&place, &disk);
+        facts.add_edge(&place, &disk);
     } else {
-        facts.know(
+        facts.insert_known(
             &fs,
             &mount::OPTIONS,
             vec!["rw".to_owned(), "relatime".to_owned()],
             seen(),
         );
-        facts.stand(&place, &fs);
-        facts.stand(&fs, &disk);
+        facts.add_edge(&place, &fs);
+        facts.add_edge(&fs, &disk);
         facts.link(&place, &fs);
         facts.link(&Subject::boot("/srv"), &fs);
-        facts.mention(&Subject::boot("/srv"));
-        facts.mention(&Subject::cluster("/srv/a"));
+        facts.add_subject(&Subject::boot("/srv"));
+        facts.add_subject(&Subject::cluster("/srv/a"));
         facts.link(&place, &Subject::cluster("/srv/a"));
     }
     facts
@@ -215,7 +215,7 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
         prop::sample::select(Level::ALL.to_vec()),
         prop::sample::select(Confidence::ALL.to_vec()),
         prop::sample::select(Risk::ALL.to_vec()),
-        prop::sample::select(Reach::ALL.to_vec()),
+        prop::sample::select(EffectScope::ALL.to_vec()),
     );
     let subjects = if blank {
         vec![Subject::target("/srv/a"), Subject::device("sda")]
@@ -250,7 +250,7 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
                 let change = match (setting.shape, kind) {
                     (_, 0) => Change::Keep,
-                    (settings::Shape::One, _) => Change::Set(words[0].clone()),
+                    (settings::Shape::Single, _) => Change::Set(words[0].clone()),
                     (settings::Shape::Options, 1) => Change::Add(vec![words[0].clone()]),
                     (settings::Shape::Options, _) => Change::Remove(words.clone()),
                 };
@@ -260,9 +260,9 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                     Reading::not_collected()
                 };
                 let command = Command::new("set ")
-                    .code(setting.name)
-                    .code(" ")
-                    .option(&change.words());
+                    .literal(setting.name)
+                    .literal(" ")
+                    .value_or_option(&change.describe());
                 let advice = Advice {
                     own: Vec::new(),
                     setting,
@@ -275,8 +275,8 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                     current,
                     reach,
                     risk,
-                    rank: rank.filter(|_| setting.shape == settings::Shape::One),
-                    price: None,
+                    rank: rank.filter(|_| setting.shape == settings::Shape::Single),
+                    tradeoff: None,
                     verify: Vec::new(),
                     undo: Vec::new(),
                 };

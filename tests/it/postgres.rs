@@ -8,9 +8,9 @@ use std::sync::Mutex;
 use serde_json::Value;
 use walwise_collect::{Request, run_all};
 use walwise_model::facts::catalog::{postgres, target};
-use walwise_model::facts::{FactRow, FactSet, Reading, Scope, Subject, Why};
+use walwise_model::facts::{FactRow, FactSet, Reading, Scope, Subject, UnknownReason};
 use walwise_sys::host::LiveHost;
-use walwise_sys::host::{Host, Miss, Question};
+use walwise_sys::host::{Host, HostError, Question};
 
 use super::support::postgres::Cluster;
 use super::support::{fact, stderr, walwise};
@@ -37,12 +37,12 @@ fn started() -> Cluster {
 
 fn scan(cluster: &Cluster) -> (FactSet, Listening) {
     let host = Listening {
-        live: LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise"))),
+        live: LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise"))),
         answers: Mutex::default(),
     };
     let request = Request {
         target: Some(cluster.data.clone()),
-        new: true,
+        allow_missing: true,
         without_programs: false,
         ..Request::default()
     };
@@ -56,7 +56,7 @@ struct Listening {
 }
 
 impl Host for Listening {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let answer = self.live.ask(question);
         if let Ok(bytes) = &answer {
             self.answers.lock().unwrap().extend_from_slice(bytes);
@@ -70,7 +70,7 @@ impl Host for Listening {
 }
 
 fn told(facts: &FactSet, cluster: &Subject, name: &str) -> String {
-    match facts.named(cluster, name) {
+    match facts.reading_by_name(cluster, name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, detail, .. } => format!("? {why} {detail}"),
     }
@@ -88,7 +88,7 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     assert!(
         clusters.contains(&&subject),
         "{clusters:?} {:?}",
-        facts.warnings()
+        facts.notes()
     );
 
     assert_eq!(facts.value(&subject, &postgres::RUNNING), Some(true));
@@ -111,7 +111,10 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
         Some("none")
     );
     let version = facts.value(&subject, &postgres::VERSION).unwrap();
-    assert!(version.number(0) == 15 && version.depth() == 2, "{version}");
+    assert!(
+        version.number(0) == 15 && version.number_count() == 2,
+        "{version}"
+    );
 
     assert_eq!(
         said("pg.wal_sync_method"),
@@ -134,7 +137,7 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     assert!(matches!(
         facts.get(&subject, &postgres::DEBUG_IO_DIRECT),
         Reading::Unknown {
-            why: Why::Absent,
+            why: UnknownReason::Absent,
             ..
         }
     ));

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use walwise_measure::measure::{Measurement, Method, Occasion, Phase};
+use walwise_measure::measure::{Measurement, Method, Phase, WhenMeasured};
 use walwise_measure::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use crate::support::names;
@@ -35,7 +35,9 @@ fn quiet(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
 fn a_probe_measures_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let mut request = request(directory.path());
-    request.extra.extend(Method::beside(Occasion::FlushCost));
+    request
+        .extra
+        .extend(Method::extra_methods(WhenMeasured::FlushCost));
     // Rounds end it and not time, of which a busy disk has too little.
     request.seconds = 3_000.0;
     let plan = plan(&request).unwrap();
@@ -54,7 +56,7 @@ fn a_probe_measures_and_leaves_nothing() {
                 fs::metadata(scratch).unwrap().permissions().mode() & 0o777,
                 0o700
             );
-            assert!(progress.so_far.is_some() && !progress.histogram.is_empty());
+            assert!(progress.interim.is_some() && !progress.histogram.is_empty());
         }
         if progress.round == 2 {
             control.cancel();
@@ -74,7 +76,9 @@ fn a_probe_measures_and_leaves_nothing() {
         .unwrap();
     let paced = default.paced.as_ref().unwrap();
     assert_eq!(counted, paced.samples, "the last telling has every commit");
-    assert!(last.is_some_and(|last| (last.seconds + last.left_seconds - 3_000.0).abs() < 1e-6));
+    assert!(
+        last.is_some_and(|last| (last.seconds + last.remaining_seconds - 3_000.0).abs() < 1e-6)
+    );
     assert_eq!(names(directory.path()), [""; 0]);
     assert_eq!(
         phases,
@@ -186,7 +190,7 @@ fn a_directory_removed_under_the_probe_is_noticed() {
         },
     )
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Gone, "{error}");
+    assert_eq!(error.kind, ErrorKind::Removed, "{error}");
     assert_eq!(
         error.partial.map(|m| m.rounds),
         Some(3),
@@ -202,7 +206,7 @@ fn a_directory_swapped_before_the_probe_gets_nothing() {
     let plan = plan(&request(&directory)).unwrap();
     fs::rename(&directory, outside.path().join("old")).unwrap();
     fs::create_dir(&directory).unwrap();
-    assert_eq!(quiet(&plan).unwrap_err().kind, ErrorKind::Gone);
+    assert_eq!(quiet(&plan).unwrap_err().kind, ErrorKind::Removed);
     assert_eq!(names(&directory), [""; 0]);
 }
 

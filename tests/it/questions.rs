@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use walwise_collect::{self as collect, Request};
-use walwise_sys::host::{Host, Miss, MissKind, Question};
+use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
 /// A machine of virtio disks, each with a partition that is mounted, which counts what it is asked.
 struct Counting {
@@ -69,7 +69,7 @@ impl Counting {
 }
 
 impl Host for Counting {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         *self
             .asked
             .lock()
@@ -78,7 +78,7 @@ impl Host for Counting {
             .or_default() += 1;
         let answer = self
             .answer(question)
-            .ok_or_else(|| Miss::new(MissKind::Absent, "not there"))?;
+            .ok_or_else(|| HostError::new(HostErrorKind::Absent, "not there"))?;
         Ok(answer.into_bytes())
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use walwise_judge::rules::{
-    Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk,
+    Advice, Basis, Change, Confidence, EffectScope, Finding, Level, Outcome, Risk,
 };
 use walwise_model::facts::catalog::{device, target};
 use walwise_model::facts::{FactSet, Reading, Source, Subject};
@@ -28,21 +28,21 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
         .parse()
         .unwrap();
     let mut facts = FactSet::default();
-    facts.know(&block, &device::PATH, disk.device.clone(), seen());
-    facts.know(&block, &device::SIZE, size, seen());
-    facts.know(&block, &device::CONTENT, device::Content::Free, seen());
-    facts.know(&place, &target::KIND, target::TargetKind::Device, seen());
-    facts.stand(&place, &block);
+    facts.insert_known(&block, &device::PATH, disk.device.clone(), seen());
+    facts.insert_known(&block, &device::SIZE, size, seen());
+    facts.insert_known(&block, &device::CONTENT, device::Content::Free, seen());
+    facts.insert_known(&place, &target::KIND, target::TargetKind::Device, seen());
+    facts.add_edge(&place, &block);
     facts.link(&place, &block);
     let advice = |setting: &str, change| Advice {
         own: Vec::new(),
         setting: settings::find(setting).unwrap(),
         change,
         current: Reading::not_collected(),
-        reach: Reach::WholeFilesystem,
+        reach: EffectScope::WholeFilesystem,
         risk: Risk::NeedsNewFilesystem,
         rank: None,
-        price: None,
+        tradeoff: None,
         apply: Vec::new(),
         verify: Vec::new(),
         undo: Vec::new(),
@@ -236,28 +236,28 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
     refuses(
         &disk,
         &script.replace(&format!("SIZE={}", 64 << 20), "SIZE=12345"),
-        "another size",
+        "differs from the report: another disk?",
     );
     refuses(
         &disk,
         &script.replace("SERIAL=", "SERIAL=OTHER"),
-        "another serial",
+        "serial number of",
     );
     // What a loop device has for an identity: the same passes, another does not.
     let with = |value: &str| {
         let file = script.replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
         file.replace("IDENTITY=''", &format!("IDENTITY='{value}'"))
     };
-    refuses(&disk, &with("1"), "another identity");
+    refuses(&disk, &with("1"), "identity of");
     refuses(
         &disk,
         &with("0").replace("loop/autoclear", "loop/none"),
-        "another identity",
+        "identity of",
     );
     refuses(
         &disk,
         &with("0").replace("SERIAL=", "SERIAL=OTHER"),
-        "another serial",
+        "serial number of",
     );
     untouched(&disk);
 

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use walwise_collect as collect;
-use walwise_sys::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
+use walwise_sys::host::{
+    Host, HostErrorKind, LiveHost, Question, RecordedHost, RecordingHost, ScanDepth,
+};
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _, read_in_time};
 use crate::support::fuse::HeldFuse;
@@ -19,7 +21,7 @@ use crate::support::{findings, run, stdout, walwise};
 
 /// This machine; children are those of the program under test.
 fn machine() -> LiveHost {
-    LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise")))
+    LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise")))
 }
 
 #[test]
@@ -31,11 +33,11 @@ fn what_never_answers_is_given_up() {
     let host = machine();
     assert_eq!(
         host.statfs(dir.path()).unwrap_err().kind,
-        MissKind::TimedOut
+        HostErrorKind::TimedOut
     );
     assert_eq!(
         host.read(&dir.path().join("PG_VERSION")).unwrap_err().kind,
-        MissKind::TimedOut
+        HostErrorKind::TimedOut
     );
     // The next question gets a child of its own, and only what was asked is touched.
     assert!(host.stat(other.path()).unwrap().is_dir());
@@ -81,9 +83,9 @@ fn walwise_ends_beside_what_never_answers() {
 fn devices_say_what_they_hold() {
     let blank = Loop::new(64);
     let path = Path::new(&blank.device);
-    let found = machine().content(path, Look::Named).unwrap();
+    let found = machine().content(path, ScanDepth::Thorough).unwrap();
     assert_eq!(
-        (found.found.len(), found.data, found.unread_run),
+        (found.signatures.len(), found.has_data, found.unread_run),
         (0, false, 0),
         "{found:?}"
     );
@@ -103,25 +105,25 @@ fn devices_say_what_they_hold() {
     for (maker, name) in makers {
         run("wipefs", &["-a", &blank.device]);
         blank.mkfs(maker);
-        let found = machine().content(path, Look::Named).unwrap();
+        let found = machine().content(path, ScanDepth::Thorough).unwrap();
         // What an earlier one left behind is told beside it.
         assert!(
-            found.data && found.found.iter().any(|found| found == name),
+            found.has_data && found.signatures.iter().any(|found| found == name),
             "{found:?}"
         );
     }
     run("wipefs", &["-a", &blank.device]);
-    let wiped = machine().content(path, Look::Named).unwrap();
+    let wiped = machine().content(path, ScanDepth::Thorough).unwrap();
     assert_eq!(
-        (wiped.found.as_slice(), wiped.data),
+        (wiped.signatures.as_slice(), wiped.has_data),
         (&["ext backup superblock".to_owned()][..], true)
     );
     assert_eq!(
         machine()
-            .content(Path::new("/etc/passwd"), Look::Passing)
+            .content(Path::new("/etc/passwd"), ScanDepth::Brief)
             .unwrap_err()
             .kind,
-        MissKind::Failed
+        HostErrorKind::Failed
     );
 }
 

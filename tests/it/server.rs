@@ -48,14 +48,14 @@ impl Machine {
 
     /// A look at the data directory, with nothing measured.
     fn look(&self) -> Session {
-        let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+        let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
         let request = Request {
             target: Some(self.cluster.data.clone()),
-            new: true,
+            allow_missing: true,
             without_programs: true,
             ..Request::default()
         };
-        Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| {})
+        Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| {})
     }
 }
 
@@ -64,21 +64,21 @@ fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
     let source = || Source::Probe {
         id: "commit".to_owned(),
     };
-    facts.know(
+    facts.insert_known(
         target,
         &probe::BEST_METHOD,
         WalSyncMethod::from_word(method).unwrap(),
         source(),
     );
-    facts.know(target, &probe::ADVISES_CHANGE, true, source());
-    facts.know(target, &probe::GAIN_PERCENT, 30.0, source());
-    facts.know(
+    facts.insert_known(target, &probe::ADVISES_CHANGE, true, source());
+    facts.insert_known(target, &probe::GAIN_PERCENT, 30.0, source());
+    facts.insert_known(
         target,
         &probe::OUTCOME,
         probe::ProbeOutcome::Settled,
         source(),
     );
-    facts.know(target, &probe::IMPLAUSIBLE, false, source());
+    facts.insert_known(target, &probe::IMPLAUSIBLE, false, source());
 }
 
 fn strings<'r>(rows: &'r Value, name: &str) -> Vec<&'r str> {
@@ -273,10 +273,10 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
         .unwrap();
         let mut session = machine.look();
         assert_eq!(
-            session.read.value(&subject, &postgres::WAL_SYNC_METHOD),
+            session.facts.value(&subject, &postgres::WAL_SYNC_METHOD),
             WalSyncMethod::from_word(before)
         );
-        advise(&mut session.read, &machine.wal_target(), method);
+        advise(&mut session.facts, &machine.wal_target(), method);
         let report = session.report();
         side_by_side(&report, before, method, &cluster.path("data"));
 
@@ -293,7 +293,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
         );
         cluster.start();
         assert_eq!(cluster.sql("SHOW wal_sync_method"), **method);
-        let (facts, _) = machine.look().judged();
+        let (facts, _) = machine.look().conclusions();
         assert_eq!(
             facts.value(&subject, &postgres::WAL_SYNC_METHOD),
             WalSyncMethod::from_word(method)

@@ -11,10 +11,10 @@ use std::path::Path;
 
 use walwise::session::Session;
 use walwise_collect::Request;
-use walwise_judge::rules::RuleSet;
-use walwise_judge::validity::{
-    ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings,
+use walwise_judge::compat::{
+    ChangedBy, Effect, ServerSetting, check_advice, postgres_value, server_settings,
 };
+use walwise_judge::rules::RuleSet;
 use walwise_model::facts::ServerKind;
 use walwise_model::facts::{FactSet, Subject, catalog};
 use walwise_model::version::Version;
@@ -28,15 +28,15 @@ use crate::support::deadline::CommandInTime as _;
 
 /// The facts of a server's data directory, with programs its full release too.
 fn look(data: &Path, without_programs: bool) -> FactSet {
-    let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+    let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
     let request = Request {
         target: Some(data.to_owned()),
-        new: true,
+        allow_missing: true,
         without_programs,
         ..Request::default()
     };
-    Session::look(&host, &request, RuleSet::default(), &mut |_, _| {})
-        .judged()
+    Session::collect(&host, &request, RuleSet::default(), &mut |_, _| {})
+        .conclusions()
         .0
 }
 
@@ -249,7 +249,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
             if name == "wal_compression" && value == "lz4" {
                 continue;
             }
-            let allowed = guard(advised.spec.setting, &[&value], &facts, &subject);
+            let allowed = check_advice(advised.spec.setting, &[&value], &facts, &subject);
             let given = format!("{name}={value}");
             let mut command = cluster.command("postgres");
             let output = command
@@ -343,7 +343,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     for advised in advised::of("mysql", &rules) {
         for value in advised.values {
-            if guard(advised.spec.setting, &[&value], &facts, &subject).is_ok() {
+            if check_advice(advised.spec.setting, &[&value], &facts, &subject).is_ok() {
                 assert!(
                     Mariadb::takes(&format!("--{}={value}", advised.name)),
                     "{} = {value}",

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use walwise_collect::{Request, run_all};
 use walwise_model::facts::catalog::device::{self, Content};
 use walwise_model::facts::catalog::mount;
-use walwise_model::facts::{FactSet, Reading, Scope, Subject, Why};
+use walwise_model::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
 use walwise_sys::host::LiveHost;
 
 use crate::support::loops::{self, Loop, Mounted};
 use crate::support::run;
 
 fn collect() -> FactSet {
-    let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+    let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
     run_all(&host, &Request::default(), &mut |_, _| {})
 }
 
@@ -221,7 +221,7 @@ fn an_external_journal_of_ext4_is_part_of_the_stack() {
         matches!(
             reading,
             Reading::Unknown {
-                why: Why::Absent,
+                why: UnknownReason::Absent,
                 ..
             }
         ),
@@ -237,7 +237,7 @@ fn a_device_is_free_until_something_is_on_it() {
     let subject = Subject::device(disk.name());
     // Named, since there may be no time for a disk that is not, beside those of other tests.
     let named = || {
-        let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+        let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
         let request = Request {
             target: Some(disk.device.clone().into()),
             ..Request::default()
@@ -247,7 +247,7 @@ fn a_device_is_free_until_something_is_on_it() {
     assert!(
         named()
             .value(&subject, &device::CONTENT)
-            .is_some_and(Content::may_be_given)
+            .is_some_and(Content::is_available)
     );
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let facts = named();

@@ -13,10 +13,10 @@ use super::support::loops::{Point, btrfs, ext4};
 use super::support::run;
 
 fn scan(target: &Path) -> FactSet {
-    let host = LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise")));
+    let host = LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise")));
     let request = Request {
         target: Some(target.to_owned()),
-        new: true,
+        allow_missing: true,
         without_programs: true,
         ..Request::default()
     };
@@ -39,7 +39,7 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
         facts.value(&created, &target::KIND),
         Some(target::TargetKind::Created),
         "{:?}",
-        facts.warnings()
+        facts.notes()
     );
     assert_eq!(
         facts.resolve(&created, Scope::Mount),
@@ -63,11 +63,11 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
     );
     assert!(
         facts
-            .warnings()
+            .notes()
             .iter()
-            .any(|note| matches!(note, Note::Target(TargetNote::MountPoint { .. }))),
+            .any(|note| matches!(note, Note::Target(TargetNote::MountedDevice { .. }))),
         "{:?}",
-        facts.warnings()
+        facts.notes()
     );
 }
 

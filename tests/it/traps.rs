@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use walwise_judge::compat::{mount_options, scheduler_support};
 use walwise_judge::rules::{Advice, Outcome};
-use walwise_judge::validity::{mount_options, scheduler};
 use walwise_model::facts::Subject;
 use walwise_model::version::Version;
 use walwise_report::{Report, script};
@@ -193,7 +193,7 @@ impl Case {
             let seen = report
                 .verdicts
                 .first()
-                .map(|verdict| verdict.standing.word());
+                .map(|verdict| verdict.standing.as_str());
             if seen != Some(wanted) {
                 problems.push(format!("the verdict is {seen:?} and not {wanted}"));
             }
@@ -225,9 +225,9 @@ impl Row {
             .unwrap()
             .with_backports(backports);
         if self.fs == "scheduler" {
-            return scheduler(&self.options, &kernel, &self.vendor)
+            return scheduler_support(&self.options, &kernel, &self.vendor)
                 .effect
-                .word();
+                .as_str();
         }
         let rulings = mount_options(
             &self.fs,
@@ -236,7 +236,7 @@ impl Row {
             &kernel,
             &self.vendor,
         );
-        rulings.last().unwrap().effect.word()
+        rulings.last().unwrap().effect.as_str()
     }
 }
 

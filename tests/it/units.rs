@@ -10,7 +10,7 @@ use std::process::Command;
 use walwise_collect::{Request, run_all};
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{FactSet, Scope, Subject};
-use walwise_sys::host::{Host, LiveHost, Miss, Question};
+use walwise_sys::host::{Host, HostError, LiveHost, Question};
 
 use super::support::{stderr, stdout};
 use crate::support::deadline::CommandInTime as _;
@@ -301,7 +301,7 @@ const OF_SYSTEMD: [&str; 5] = [
 ];
 
 impl Host for Rooted {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let mut question = question.clone();
         if let Some(path) = question.path_mut()
             && OF_SYSTEMD.iter().any(|ours| path.starts_with(ours))
@@ -346,7 +346,7 @@ fn by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
 }
 
 fn collected(root: &Path) -> FactSet {
-    let live = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+    let live = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
     let host = Rooted {
         live,
         root: root.to_owned(),
@@ -461,6 +461,6 @@ fn units_are_what_systemd_makes_of_them() {
                 );
             }
         }
-        assert_eq!(ours, theirs, "{what}: {:?}", facts.warnings());
+        assert_eq!(ours, theirs, "{what}: {:?}", facts.notes());
     }
 }

@@ -243,7 +243,7 @@ fn what_is_assumed_is_held_against_what_is() {
         "{next}"
     );
     assert!(
-        next.contains("as it is os.id = debian as it is os.version = 12"),
+        next.contains("unchanged os.id = debian unchanged os.version = 12"),
         "{next}"
     );
     assert!(
@@ -333,10 +333,10 @@ fn newer_tools_than_the_kernel_are_told() {
 #[test]
 fn wrong_use_is_said() {
     for (arguments, says) in [
-        (&["--kernel", "soon"][..], "--kernel is a version"),
+        (&["--kernel", "soon"][..], "--kernel takes a version"),
         (&["--os", "debain13"], "did you mean `debian`"),
         (&["--os", "fedora42"], "--kernel"),
-        (&["--xfsprogs", "new"], "--xfsprogs is a version"),
+        (&["--xfsprogs", "new"], "--xfsprogs takes a version"),
         (
             &["--kernel", "6.12", "--assume", "kernel.colour=red"],
             "no fact `kernel.colour`",

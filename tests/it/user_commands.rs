@@ -70,14 +70,14 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
     for format in ["text", "markdown", "html"] {
         let report = check(format, &rules);
         assert!(
-            with(&report, "your own command, of ").len() >= OWN.len(),
+            with(&report, "your own command, from ").len() >= OWN.len(),
             "{report}"
         );
         for (purpose, command) in OWN {
             let line = match format {
                 "text" => format!("yours    {purpose}: {command}"),
-                "markdown" => format!("- {purpose}: `{command}` — your own command, of "),
-                _ => format!("<code>{command}</code> — your own command, of "),
+                "markdown" => format!("- {purpose}: `{command}` — your own command, from "),
+                _ => format!("<code>{command}</code> — your own command, from "),
             };
             assert!(
                 report.contains(&line),
@@ -98,7 +98,7 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
                 "{command} is in the {format}:\n{printed}"
             );
         }
-        let left_out = with(&printed, "is left out: it is not checked by walwise");
+        let left_out = with(&printed, "is left out: walwise does not check it");
         assert_eq!(left_out.is_empty(), format != "script", "{printed}");
         assert!(
             left_out.iter().all(|line| line.starts_with('#')),
@@ -136,10 +136,10 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
     let show = stdout(&show);
     for part in [
         "set to 67108864",
-        "apply    sysctl -w",
-        "verify   sysctl vm.",
-        "undo     sysctl",
-        "as your own",
+        "apply     sysctl -w",
+        "verify    sysctl vm.",
+        "undo      sysctl",
+        "your own command",
     ] {
         assert!(show.contains(part), "{part}: {show}");
     }

@@ -358,11 +358,11 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
     let doubtful: [(&str, &str); 9] = [
         (
             "chmod g+w good.toml",
-            &format!("{good} can be written by others than root"),
+            &format!("{good} is writable by users other than root"),
         ),
         (
             "chmod o+w good.toml",
-            &format!("{good} can be written by others than root"),
+            &format!("{good} is writable by users other than root"),
         ),
         (
             "chown 65534 good.toml",
@@ -371,13 +371,16 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
         ("chown 65534 .", "/etc/walwise/rules.d is not owned by root"),
         (
             "chmod g+w ..",
-            "/etc/walwise can be written by others than root",
+            "/etc/walwise is writable by users other than root",
         ),
         (
             "mkdir -m 777 /etc/x && mv good.toml /etc/x && ln -s /etc/x/good.toml .",
-            "/etc/x can be written by others",
+            "/etc/x is writable by users other than root",
         ),
-        ("rm good.toml && mkfifo good.toml", "it is no regular file"),
+        (
+            "rm good.toml && mkfifo good.toml",
+            "it is not a regular file",
+        ),
         (
             "head -c 1048577 /dev/zero > good.toml",
             "it is larger than 1 MiB",

@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use walwise_judge::compat::{
+    Effect, MountExample, feature_examples, mkfs_feature, mount_examples, mount_options,
+    options_in_effect, words_to_omit,
+};
 use walwise_judge::rules::RuleSet;
 use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
-use walwise_judge::validity::{
-    Effect, MountExample, examples, features, holding, leave_out, mkfs_feature, mount_options,
-};
 use walwise_model::version::Version;
 
 use super::support::loops::{Loop, Mounted, file_system};
@@ -41,14 +42,14 @@ fn check(fs: &str) {
     let foreign = ["ext4", "xfs", "btrfs"]
         .into_iter()
         .filter(|other| *other != fs)
-        .flat_map(examples);
-    let alone = examples(fs)
+        .flat_map(mount_examples);
+    let alone = mount_examples(fs)
         .into_iter()
         .chain(foreign)
         .map(|example| (example.option, None));
-    let accompanied = examples(fs)
+    let accompanied = mount_examples(fs)
         .into_iter()
-        .map(|example| (example.option, example.beside));
+        .map(|example| (example.option, example.companion));
     for (option, beside) in alone.chain(accompanied) {
         let words: Vec<String> = beside.into_iter().chain([option]).collect();
         let line = words.join(",");
@@ -67,7 +68,10 @@ fn check(fs: &str) {
             effect => match good.try_mount(&line) {
                 Ok(()) => mounted += 1,
                 Err(said) => {
-                    wrong.push(format!("{line}: {}, but mount says {said}", effect.word()));
+                    wrong.push(format!(
+                        "{line}: {}, but mount says {said}",
+                        effect.as_str()
+                    ));
                 }
             },
         }
@@ -109,7 +113,7 @@ fn sorted(mut options: Vec<String>) -> Vec<String> {
 /// The kernel's ruling on one option, with the option that it needs beside it.
 fn effect(fs: &str, example: &MountExample) -> (String, Effect) {
     let words: Vec<String> = example
-        .beside
+        .companion
         .iter()
         .chain([&example.option])
         .cloned()
@@ -127,7 +131,7 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
         let disk = disk(fs);
         let without = sorted(disk.in_force_with("").unwrap());
         let (mut wrong, mut tried) = (Vec::new(), 0);
-        for (line, effect) in examples(fs).iter().map(|example| effect(fs, example)) {
+        for (line, effect) in mount_examples(fs).iter().map(|example| effect(fs, example)) {
             if !matches!(effect, Effect::NoEffect | Effect::DefaultAnyway) {
                 continue;
             }
@@ -144,7 +148,7 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
             if !differ.is_empty() {
                 wrong.push(format!(
                     "{fs} {line} is `{}` and changes {differ:?}",
-                    effect.word()
+                    effect.as_str()
                 ));
             }
         }
@@ -215,7 +219,7 @@ fn lines_of_options_do_what_the_table_says() {
                 }
                 (Ok(whole), None) => {
                     taken += 1;
-                    let holds = holding(fs, &words);
+                    let holds = options_in_effect(fs, &words);
                     if holds.len() < words.len() {
                         same += 1;
                         let (found, held) = (
@@ -436,7 +440,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
     for fs in FAMILIES {
         let tool = tool(fs);
         let (mut made, mut left_out, mut refused) = (0, 0, 0);
-        for feature in features(fs) {
+        for feature in feature_examples(fs) {
             let ruling = mkfs_feature(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
             let (with, without) = (&feature.with, &feature.without);
             match ruling.effect {
@@ -473,7 +477,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
             "{fs}: {made} made, {left_out} left out, {refused} refused"
         );
         // What this kernel cannot have is nothing: its tools are older.
-        let words: Vec<String> = leave_out(fs, &tool, &kernel, "mainline");
+        let words: Vec<String> = words_to_omit(fs, &tool, &kernel, "mainline");
         assert_eq!(words, [""; 0], "{fs}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -537,7 +541,11 @@ fn the_lab_tries_every_option_of_the_table() {
                     != Effect::Unknown
             })
         };
-        for MountExample { option, beside } in examples(fs).into_iter().filter(decided) {
+        for MountExample {
+            option,
+            companion: beside,
+        } in mount_examples(fs).into_iter().filter(decided)
+        {
             missing.extend((!lines.contains(option.as_str())).then(|| option.clone()));
             let together = beside.map(|beside| format!("{beside},{option}"));
             missing.extend(together.filter(|words| !lines.contains(words.as_str())));
@@ -569,7 +577,7 @@ fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
         .expect("a file system");
     let command = &line.replace("\"$DEVICE\"", &disk.device);
     let kernel = Version::parse("5.10.0").unwrap();
-    let words = leave_out("ext4", &tool("ext4"), &kernel, "mainline");
+    let words = words_to_omit("ext4", &tool("ext4"), &kernel, "mainline");
     assert!(
         words.iter().all(|word| command.contains(word.as_str())),
         "{command} lacks one of {words:?}"

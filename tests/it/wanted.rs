@@ -27,11 +27,11 @@ fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
     for (directory, owner, says) in [
         ("data", "", "set OWNER"),
         ("data", "nobody-of-this-name", "set OWNER"),
-        ("/data", "root", "DATABASE may hold"),
-        ("../data", "root", "DATABASE may hold"),
-        ("a/..", "root", "DATABASE may hold"),
-        ("a/../b", "root", "DATABASE may hold"),
-        ("'a b'", "root", "DATABASE may hold"),
+        ("/data", "root", "DATABASE may contain only"),
+        ("../data", "root", "DATABASE may contain only"),
+        ("a/..", "root", "DATABASE may contain only"),
+        ("a/../b", "root", "DATABASE may contain only"),
+        ("'a b'", "root", "DATABASE may contain only"),
     ] {
         let output = sh(&with_directory(&script, directory, owner));
         assert_eq!(output.status.code(), Some(1), "{directory} {owner}");

@@ -11,7 +11,7 @@ use walwise_judge::rules::{Change, Level, Outcome, RuleSet};
 use walwise_measure::measure::Caveat;
 use walwise_model::facts::catalog;
 use walwise_model::settings;
-use walwise_report::{Report, json, telling, text};
+use walwise_report::{Report, json, text, view};
 use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::{file, reports};
@@ -34,11 +34,11 @@ fn report(name: &str) -> Report {
     let host = RecordedHost::parse(&fs::read(file(name)).unwrap()).unwrap();
     let request = Request {
         target: None,
-        new: true,
+        allow_missing: true,
         without_programs: false,
         ..Request::default()
     };
-    Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+    Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
 /// Text with one space wherever there is any.
@@ -57,10 +57,10 @@ fn sentences(report: &Report) -> Vec<String> {
                 .iter()
                 .take(1)
                 .flat_map(|path| &path.evidence)
-                .map(|one| one.says.clone()),
+                .map(|one| one.text.clone()),
         );
         for need in &verdict.missing {
-            all.extend([telling::words::reason(need), need.fact.clone()]);
+            all.extend([view::wording::need_reason(need), need.fact.clone()]);
             all.extend(need.remedy.as_ref().map(ToString::to_string));
         }
     }
@@ -77,8 +77,8 @@ fn sentences(report: &Report) -> Vec<String> {
         .iter()
         .flat_map(|plan| plan.steps.iter().chain(&plan.options))
     {
-        all.extend([step.title.clone(), telling::words::change(step)]);
-        all.extend(step.advice.price.clone());
+        all.extend([step.title.clone(), view::wording::change_text(step)]);
+        all.extend(step.advice.tradeoff.clone());
         if step.advice.change != Change::Keep {
             all.extend(
                 step.advice
@@ -91,7 +91,7 @@ fn sentences(report: &Report) -> Vec<String> {
         }
     }
     for probe in &report.probes {
-        all.extend(probe.measurement.caveats.iter().map(Caveat::in_full));
+        all.extend(probe.measurement.caveats.iter().map(Caveat::full_text));
     }
     for withheld in &report.withheld {
         all.extend([withheld.advice.clone(), withheld.because.clone()]);

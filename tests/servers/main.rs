@@ -19,16 +19,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use walwise_judge::compat::{
+    ChangedBy, ServerSetting, check_advice, mysql_setting, postgres_value, server_settings,
+};
 use walwise_judge::rules::{
-    Advice, Change, Circumstances, Finding, Level, Outcome, Rule, RuleSet, Template, evaluate_one,
+    Advice, Change, EvaluationOptions, Finding, Level, Outcome, Rule, RuleSet, Template,
+    evaluate_rule,
 };
-use walwise_judge::validity::{
-    ChangedBy, ServerSetting, guard, mysql_setting, postgres_value, server_settings,
-};
+use walwise_model::escape::Command;
 use walwise_model::facts::catalog::cluster;
 use walwise_model::facts::catalog::{mysql, postgres, target};
 use walwise_model::facts::{Choice, FactSet, Reading, Scope, ServerKind, Source, Subject};
-use walwise_model::quote::Command;
 use walwise_model::version::Version;
 use walwise_report::{conf, script};
 
@@ -67,22 +68,22 @@ impl Asked {
             Subject::cluster(text("data")),
         );
         let mut facts = FactSet::default();
-        facts.know(&place, &target::KIND, target::TargetKind::Directory, seen());
+        facts.insert_known(&place, &target::KIND, target::TargetKind::Directory, seen());
         facts.link(&place, &cluster);
         facts.link(&cluster, &place);
-        facts.know(&cluster, &cluster::KIND, kind, seen());
-        facts.is_of(&cluster, kind.area());
+        facts.insert_known(&cluster, &cluster::KIND, kind, seen());
+        facts.set_area(&cluster, kind.area());
         match kind {
             ServerKind::Postgres => {
-                facts.know(&cluster, &postgres::VERSION, version.clone(), seen());
-                facts.know(&cluster, &postgres::DATA, text("data"), seen());
-                facts.know(
+                facts.insert_known(&cluster, &postgres::VERSION, version.clone(), seen());
+                facts.insert_known(&cluster, &postgres::DATA, text("data"), seen());
+                facts.insert_known(
                     &cluster,
                     &postgres::SOCKET_DIRECTORY,
                     text("socket"),
                     seen(),
                 );
-                facts.know(
+                facts.insert_known(
                     &cluster,
                     &postgres::PORT,
                     asked["port"].as_u64().unwrap_or_default(),
@@ -90,8 +91,8 @@ impl Asked {
                 );
             }
             ServerKind::Mysql | ServerKind::Mariadb => {
-                facts.know(&cluster, &mysql::VERSION, version.clone(), seen());
-                facts.know(&cluster, &mysql::SOCKET, text("socket"), seen());
+                facts.insert_known(&cluster, &mysql::VERSION, version.clone(), seen());
+                facts.insert_known(&cluster, &mysql::SOCKET, text("socket"), seen());
             }
         }
         Self {
@@ -110,7 +111,7 @@ impl Asked {
             Scope::Target => &self.place,
             Scope::Host | Scope::Device | Scope::Mount | Scope::Boot => return true,
         };
-        let circumstances = Circumstances {
+        let circumstances = EvaluationOptions {
             live: true,
             traced: false,
         };
@@ -120,7 +121,7 @@ impl Asked {
                 when: when.clone(),
                 ..advised.rule.clone()
             };
-            evaluate_one(&rule, &self.facts, subject, circumstances).outcome
+            evaluate_rule(&rule, &self.facts, subject, circumstances).outcome
                 != Outcome::DoesNotApply
         })
     }
@@ -128,7 +129,7 @@ impl Asked {
     /// A piece of advice, as the lines for a configuration file and the script print it.
     fn printed(&self, advised: &Advised<'_>, value: &str) -> Json {
         let spec = advised.spec;
-        let held_back = guard(spec.setting, &[value], &self.facts, &self.cluster).err();
+        let held_back = check_advice(spec.setting, &[value], &self.facts, &self.cluster).err();
         let commands = |templates: &[Template]| {
             templates
                 .iter()
@@ -154,7 +155,7 @@ impl Asked {
             reach: spec.reach,
             risk: spec.risk,
             rank: None,
-            price: None,
+            tradeoff: None,
             apply,
             verify,
             undo,
@@ -191,7 +192,7 @@ impl Asked {
             }
         };
         json!({
-            "name": name, "value": value, "effect": ruling.effect.word(), "because": ruling.because,
+            "name": name, "value": value, "effect": ruling.effect.as_str(), "because": ruling.because,
             "known": !ruling.source.is_empty(),
         })
     }

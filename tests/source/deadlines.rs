@@ -67,7 +67,7 @@ const MAY: [(&str, &str, &str); 11] = [
     ("tests/attacks/stranger.rs", "read", "the same"),
     ("tests/attacks/sockets.rs", "accept", "does not block"),
     (
-        "src/cli/named_file/tests.rs",
+        "src/cli/input_file/tests.rs",
         "read_to_end",
         "its deadline is what is tested",
     ),
@@ -81,7 +81,7 @@ const MAY: [(&str, &str, &str); 11] = [
         "Read::read_to_string",
         "a text in memory",
     ),
-    ("crates/report/src/inside.rs", "read_to_end", "the same"),
+    ("crates/report/src/embedded_json.rs", "read_to_end", "the same"),
 ];
 
 /// Whether this wait may be in this file.

@@ -6,6 +6,7 @@ mod deadlines;
 mod durations;
 mod files;
 mod graph;
+mod names;
 mod size;
 mod threads;
 
@@ -18,4 +19,5 @@ fn the_source_keeps_its_rules() {
     deadlines::no_test_waits_without_one(&sources);
     durations::no_sentence_of_the_verdict_holds_one(&sources);
     threads::none_is_started_that_can_panic(&sources);
+    names::none_is_a_listed_word(&sources);
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use walwise_measure::trial::{
-    Contest, PairOutcome, PairedFigures, TrialOutcome, TrialRecord, percent,
+    PairOutcome, PairedFigures, PairwiseComparison, TrialOutcome, TrialRecord, percent_interval,
 };
 
 /// How much longer each commit of the slowed one takes.
@@ -34,13 +34,13 @@ fn records(directory: &Path) -> Vec<TrialRecord> {
 }
 
 /// The reference and its twin, so many times slower, as the two candidates of a trial of their own.
-fn against_itself(record: &TrialRecord, times: f64) -> Contest {
-    let PairedFigures { candidates, twin } = record.figures(&[0], 0);
+fn against_itself(record: &TrialRecord, times: f64) -> PairwiseComparison {
+    let PairedFigures { candidates, twin } = record.paired_figures(&[0], 0);
     let reference = candidates.into_iter().next().unwrap();
     // What cannot differ is its sentinel: the two are judged as any two candidates are.
     let sentinel = reference.clone();
     let twin = twin.into_iter().map(|log| log - times.ln()).collect();
-    Contest::judged(
+    PairwiseComparison::from_figures(
         &PairedFigures {
             candidates: vec![reference, twin],
             twin: sentinel,
@@ -52,8 +52,8 @@ fn against_itself(record: &TrialRecord, times: f64) -> Contest {
 fn control(nth: usize, record: &TrialRecord) -> Control {
     let (itself, found) = (against_itself(record, 1.0), against_itself(record, SLOWED));
     let names_a_winner = matches!(itself.outcome(), TrialOutcome::Best(_));
-    let outcome = found.between(0, 1);
-    let said = |interval| Option::map_or(interval, "—".to_owned(), percent);
+    let outcome = found.pair_outcome(0, 1);
+    let said = |interval| Option::map_or(interval, "—".to_owned(), percent_interval);
     let row = format!(
         "| {nth} | {} | {} | {:.0} s | {} | {} | {} | {} |",
         record.seed,
@@ -69,16 +69,16 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
         match outcome {
             PairOutcome::Faster => "slower",
             PairOutcome::Slower => "**faster**",
-            PairOutcome::Alike => "**alike**",
-            PairOutcome::Open => "not settled",
-            PairOutcome::CannotTell => "cannot tell",
+            PairOutcome::Equivalent => "**alike**",
+            PairOutcome::Undecided => "not settled",
+            PairOutcome::Inconclusive => "cannot tell",
         },
     );
     Control {
         row,
         names_a_winner,
         finds_it: outcome == PairOutcome::Faster,
-        misses_it: matches!(outcome, PairOutcome::Slower | PairOutcome::Alike),
+        misses_it: matches!(outcome, PairOutcome::Slower | PairOutcome::Equivalent),
     }
 }
 

@@ -2,7 +2,10 @@
 //! Everything is seeded.
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
-use walwise_measure::trial::{Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, TrialOutcome};
+use walwise_measure::trial::{
+    Cuts, EQUIVALENCE_MARGIN, Ending, INTERIM_BLOCKS, PairedFigures, PairwiseComparison,
+    TrialOutcome,
+};
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 pub struct Dice(u64);
@@ -149,18 +152,18 @@ impl Machine {
 
 /// The cuts of all looks for so many candidates.
 pub fn cuts(candidates: usize) -> Vec<(usize, Cuts)> {
-    LOOKS
+    INTERIM_BLOCKS
         .into_iter()
         .map(|look| (look, Cuts::new(look, candidates)))
         .collect()
 }
 
 /// A trial up to the look that settles it, or to the last one.
-pub fn run(figures: &PairedFigures, cuts: &[(usize, Cuts)]) -> Contest {
-    let mut contest = Contest::new(figures.candidates.len());
+pub fn run(figures: &PairedFigures, cuts: &[(usize, Cuts)]) -> PairwiseComparison {
+    let mut contest = PairwiseComparison::new(figures.candidates.len());
     for (look, cuts) in cuts.iter().filter(|(look, _)| *look <= figures.blocks()) {
-        contest.look(figures, *look, *cuts);
-        if !contest.outcome().is_open() {
+        contest.analyse(figures, *look, *cuts);
+        if !contest.outcome().is_undecided() {
             break;
         }
     }
@@ -202,14 +205,16 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
     for seed in 0..trials {
         let figures = machine.trial(seed as u64, effects, blocks);
         let contest = run(&figures, &cuts);
-        let near = |one: &usize| effects[*one] > best - MARGIN;
+        let near = |one: &usize| effects[*one] > best - EQUIVALENCE_MARGIN;
         match contest.outcome() {
             TrialOutcome::Best(one) => {
                 tally.winners += 1;
                 tally.found += usize::from(effects[one] >= best);
             }
-            TrialOutcome::CannotTell => tally.cannot_tell += 1,
-            TrialOutcome::Alike(_) | TrialOutcome::Open(_) | TrialOutcome::TooFew => {}
+            TrialOutcome::Inconclusive => tally.cannot_tell += 1,
+            TrialOutcome::Equivalent(_)
+            | TrialOutcome::Undecided(_)
+            | TrialOutcome::TooFewBlocks => {}
         }
         tally.missed += usize::from(!contest.may_be_best().iter().any(near));
         tally.wrong += usize::from(!contest.near_best().iter().all(near));
@@ -256,6 +261,11 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// A trial that has run its time, for what only the end may say.
-pub fn at_its_end(machine: Machine, seed: u64, effects: &[f64], blocks: usize) -> Contest {
-    Contest::judged(&machine.trial(seed, effects, blocks), Ending::Budget)
+pub fn at_its_end(
+    machine: Machine,
+    seed: u64,
+    effects: &[f64],
+    blocks: usize,
+) -> PairwiseComparison {
+    PairwiseComparison::from_figures(&machine.trial(seed, effects, blocks), Ending::Budget)
 }

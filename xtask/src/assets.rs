@@ -1,4 +1,4 @@
-//! The files in `assets`, made from the program itself.
+//! The files in `assets`, made by the program itself.
 
 use std::io;
 use std::path::Path;
@@ -7,17 +7,17 @@ use walwise::cli::args::Shell;
 use walwise::cli::generate::completions;
 
 use crate::OutputFile;
-use crate::pictures::{page, pictures, recorded};
+use crate::pictures::{page, pictures, recorded_session};
 
-/// The screen in README.md, and the size of its terminal.
+/// The screenshot in README.md, and the size of its terminal.
 const PICTURE: (&str, (u16, u16)) = ("overview.svg", (140, 45));
 
 /// Every file with its path in the checkout.
 pub fn files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
-    let (session, measured) = recorded(checkout)?;
+    let (session, measured) = recorded_session(checkout)?;
     let mut screens = pictures(session, measured, PICTURE.1);
     screens.retain(|(name, _)| name == PICTURE.0);
-    let (session, measured) = recorded(checkout)?;
+    let (session, measured) = recorded_session(checkout)?;
     let mut files = vec![("assets/report.html".to_owned(), page(session, measured))];
     let within =
         |(name, text): OutputFile, directory: &str| (format!("assets/{directory}{name}"), text);
@@ -41,10 +41,10 @@ mod tests {
         }
     }
 
-    /// Nothing in a picture is loaded, run or taken from elsewhere.
+    /// Pictures load and run nothing, and refer to nothing outside.
     #[test]
     fn pictures_are_pictures_and_nothing_else() {
-        let (session, measured) = recorded(checkout()).unwrap();
+        let (session, measured) = recorded_session(checkout()).unwrap();
         for (name, svg) in pictures(session, measured, (100, 32)) {
             for element in svg
                 .split('<')

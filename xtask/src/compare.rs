@@ -1,4 +1,4 @@
-//! `cargo xtask compare`: whether two binaries answer alike about every recorded host.
+//! `cargo xtask compare`: whether two binaries give the same answers for every recorded host.
 
 use std::fs;
 use std::io;
@@ -9,14 +9,14 @@ use std::thread;
 
 use walwise_report::Format;
 
-/// The commands besides those of each format, each followed by `--host FILE`.
+/// Further commands besides each format, each followed by `--host FILE`.
 const COMMANDS: [&[&str]; 3] = [
     &["facts", "--format", "json"],
     &["check", "--no-probe", "--verbose"],
     &["upgrade", "--kernel", "6.12"],
 ];
 
-/// Compares output, errors and exit codes; an error names what differs.
+/// Compares output, errors and exit codes; the error names what differs.
 pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     let hosts = fs::read_dir(checkout.join("tests/hosts"))?;
     let mut hosts: Vec<PathBuf> = hosts
@@ -37,8 +37,8 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
         let mut differing = Vec::new();
         while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
             for words in &commands {
-                // A metric holds the second of the run, so an answer that differs is asked for
-                // again.
+                // A metric contains the time of the run in seconds, so an answer that differs is
+                // requested once more.
                 if !(is_alike(old, new, words, host)? || is_alike(old, new, words, host)?) {
                     differing.push(format!("{} --host {}", words.join(" "), host.display()));
                 }
@@ -60,7 +60,7 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     let all = hosts.len() * commands.len();
     if differing.is_empty() {
         return Ok(format!(
-            "{all} answers of {} hosts are alike\n",
+            "{all} answers for {} hosts are the same\n",
             hosts.len()
         ));
     }
@@ -73,7 +73,7 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
 
 fn is_alike(old: &Path, new: &Path, words: &[&str], host: &Path) -> io::Result<bool> {
     let (one, other) = (answer(old, words, host)?, answer(new, words, host)?);
-    let is_printed = without_run(&one.stdout) == without_run(&other.stdout);
+    let is_printed = normalise(&one.stdout) == normalise(&other.stdout);
     Ok(is_printed && one.stderr == other.stderr && one.status == other.status)
 }
 
@@ -86,9 +86,9 @@ fn answer(binary: &Path, words: &[&str], host: &Path) -> io::Result<Output> {
         .output()
 }
 
-/// The output without what tells two runs apart: the moment (RFC 3339 in UTC) and the fingerprint
-/// of the pack.
-fn without_run(output: &[u8]) -> String {
+/// The output without what differs between any two runs: the time (RFC 3339 in UTC) and the
+/// fingerprint of the pack.
+fn normalise(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let is_of_run = |word: &str| {
         let is_moment = word.len() == 20 && word.ends_with('Z') && word.get(10..11) == Some("T");

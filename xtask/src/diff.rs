@@ -1,4 +1,4 @@
-//! `cargo xtask diff`: what differs between two packs.
+//! `cargo xtask diff`: the difference between two packs.
 
 use std::fmt::Write as _;
 use std::io;
@@ -7,13 +7,13 @@ use std::path::Path;
 use walwise::session::shipped;
 use walwise_model::text;
 
-use crate::pack::{EntryChange, FieldChange, difference, entries, of_directory};
+use crate::pack::{EntryChange, FieldChange, difference, directory_entries, entries};
 
-/// The difference; without a second directory, that to the pack of this checkout.
+/// Compares two directories, or one with the pack of this checkout.
 pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
-    let old = of_directory(old)?;
+    let old = directory_entries(old)?;
     let new = match new {
-        Some(directory) => of_directory(directory)?,
+        Some(directory) => directory_entries(directory)?,
         None => entries(shipped()).map_err(io::Error::other)?,
     };
     let differing = difference(&old, &new);
@@ -42,9 +42,9 @@ pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
     Ok(out)
 }
 
-/// A text of the packs in one line, display-safe.
+/// A text of the packs on one line, display-safe.
 fn one_line(text: &str) -> String {
-    text::safe(
+    text::display_safe(
         text.split_whitespace()
             .collect::<Vec<_>>()
             .join(" ")

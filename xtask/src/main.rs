@@ -1,4 +1,4 @@
-//! `cargo xtask`: what maintainers run.
+//! `cargo xtask`: commands for maintainers.
 
 mod assets;
 mod compare;
@@ -16,32 +16,32 @@ use std::{env, fs, io};
 use walwise_judge::rules::reference;
 
 const USAGE: &str = "\
-usage: cargo xtask size [--update]      tokens and lines of each module, an error above a ceiling
+usage: cargo xtask size [--update]      tokens and lines of each module; fails above a ceiling
        cargo xtask assets               write the files in assets
        cargo xtask man DIR              write the manual pages
        cargo xtask pictures DIR         write a picture of every screen
        cargo xtask reference            print the reference of the rules
-       cargo xtask compare OLD NEW      compare the answers of two binaries about every recorded host
+       cargo xtask compare OLD NEW      compare the answers of two binaries for every recorded host
        cargo xtask diff OLD [NEW]       compare two packs of rules and tables
-       cargo xtask stale [AGE]          list what was not checked for a year, or never
+       cargo xtask stale [AGE]          list entries not checked for a year, or never
 ";
 
-/// The ceilings, beside this package.
+/// The token ceilings of `size`, next to this package.
 const CEILINGS: &str = "xtask/ceilings.txt";
 
-/// A document and the name of its file.
+/// A file name and its content.
 type OutputFile = (String, String);
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["size"] => sizes(false),
-        ["size", "--update"] => sizes(true),
+        ["size"] => check_sizes(false),
+        ["size", "--update"] => check_sizes(true),
         ["assets"] => assets::files(checkout()).and_then(|files| write(checkout(), &files)),
         ["man", directory] => man::pages().and_then(|pages| write(Path::new(directory), &pages)),
         ["pictures", directory] => {
-            let drawn = pictures::recorded(checkout())
+            let drawn = pictures::recorded_session(checkout())
                 .map(|(session, measured)| pictures::pictures(session, measured, (100, 32)));
             drawn.and_then(|pictures| write(Path::new(directory), &pictures))
         }
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes documents below a directory.
+/// Writes files below a directory.
 fn write(directory: &Path, documents: &[OutputFile]) -> io::Result<String> {
     for (name, text) in documents {
         let file = directory.join(name);
@@ -87,21 +87,21 @@ fn checkout() -> &'static Path {
         .unwrap_or(Path::new("."))
 }
 
-/// The size of each module, an error where one is above its ceiling; an update makes the present
-/// sizes the ceilings.
-fn sizes(update: bool) -> io::Result<String> {
+/// The size of each module; an error if one is above its ceiling. `update` sets the ceilings to the
+/// current sizes.
+fn check_sizes(update: bool) -> io::Result<String> {
     let modules = size::modules(checkout())?;
     let ceilings = checkout().join(CEILINGS);
     if update {
-        fs::write(&ceilings, size::table(&modules))?;
+        fs::write(&ceilings, size::ceiling_table(&modules))?;
     }
-    let above = size::above(&modules, &fs::read_to_string(ceilings)?);
+    let above = size::exceeded(&modules, &fs::read_to_string(ceilings)?);
     if above.is_empty() {
-        return Ok(size::page(&modules));
+        return Ok(size::report(&modules));
     }
     Err(io::Error::other(format!(
         "{}\n{}",
-        size::page(&modules),
+        size::report(&modules),
         above.join("\n")
     )))
 }

@@ -1,7 +1,7 @@
-//! Manual pages, one for every command: clap's description, then its examples.
+//! Manual pages, one per command: clap's description, then its examples.
 //!
-//! clap's own text after the options is omitted. A manual page fills its lines, which would merge
-//! the examples, so they are formatted here from the same source as the help.
+//! clap's text after the options is omitted: roff would join the lines of the examples, so they are
+//! formatted here from the same source.
 
 use std::fmt::Write as _;
 use std::io;
@@ -14,7 +14,7 @@ use walwise::cli::examples;
 
 use crate::OutputFile;
 
-/// Every page with the name of its file, `walwise.1` first.
+/// Every page with its file name, `walwise.1` first.
 pub fn pages() -> io::Result<Vec<OutputFile>> {
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
@@ -52,11 +52,11 @@ fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut bytes)?;
     }
-    // Each part begins with the same definition; one is enough.
+    // Each section repeats the same preamble; one is enough.
     let text = String::from_utf8_lossy(&bytes);
     let (once, rest) = text.split_once(".TH ").unwrap_or(("", &text));
     let mut page = format!("{once}.TH {}", rest.replace(once, ""));
-    if let Some(examples) = examples::of(of) {
+    if let Some(examples) = examples::examples_for(of) {
         page.push_str(".SH EXAMPLES\n");
         for (line, what_for) in examples.lines {
             let _ = writeln!(page, ".TP\n.B {}\n{}", roff(line), roff(what_for));
@@ -71,8 +71,8 @@ fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     Ok(page)
 }
 
-/// Text that roff renders literally, for copying: no request, no escape, and no look-alike dash or
-/// quote.
+/// Escapes text so that roff renders it literally and it can be copied: no request, no escape, no
+/// typographic dash or quote.
 fn roff(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

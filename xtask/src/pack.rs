@@ -1,4 +1,5 @@
-//! Packs of rules and tables: their entries, how old these are, and how two packs differ.
+//! Packs of rules and tables: their entries, the age of these, and the difference between two
+//! packs.
 
 mod age;
 mod difference;
@@ -12,12 +13,12 @@ pub use age::Due;
 pub use difference::{EntryChange, FieldChange, difference};
 pub use entry::{KnowledgeEntry, entries};
 
-/// The entries of a directory: those of its rule files and of the tables in its directory `tables`.
-pub fn of_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
+/// The entries of the rule files in a directory, and of the tables in its subdirectory `tables`.
+pub fn directory_entries(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
     let mut paths = files(directory)?;
     if paths.is_empty() {
         return Err(io::Error::other(format!(
-            "there is no rule file (*.toml) in {}",
+            "no rule file (*.toml) in {}",
             directory.display()
         )));
     }

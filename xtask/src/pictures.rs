@@ -1,9 +1,9 @@
-//! Pictures of the screens, and a page, of a recorded machine with a measurement.
+//! Pictures of the screens, and the HTML report, of a recorded host with a measurement.
 
 use std::path::Path;
 use std::{fs, io};
 
-use walwise::session::{Session, measurable};
+use walwise::session::{Session, measurable_targets};
 use walwise::tui;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
@@ -14,37 +14,42 @@ use walwise_sys::host::RecordedHost;
 
 use crate::OutputFile;
 
-/// The recorded machine in `tests/screens`, and a measurement there. Errors are those of reading.
-pub fn recorded(checkout: &Path) -> io::Result<(Session, Measurement)> {
+/// The recorded host in `tests/screens`, and a measurement of it.
+pub fn recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
     let read = |name: &str| fs::read(checkout.join("tests/screens").join(name));
     let host = RecordedHost::parse(&read("vm.host")?).map_err(io::Error::other)?;
     let request = Request {
         target: Some("/srv/pg/data".into()),
         without_programs: false,
-        new: true,
+        allow_missing: true,
         ..Request::default()
     };
-    let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
+    let session = Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ());
     Ok((session, serde_json::from_slice(&read("measurement.json")?)?))
 }
 
-/// A picture of every screen on a terminal of this size, columns first. The measurement is assigned
-/// to the first directory.
+/// A picture of every screen at this size, columns first. The measurement is assigned to the first
+/// directory.
 pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -> Vec<OutputFile> {
-    let target: Option<Subject> = measurable(&session.judged().0).into_iter().next();
+    let target: Option<Subject> = measurable_targets(&session.conclusions().0)
+        .into_iter()
+        .next();
     let times = default_times(&measured);
     if let Some(target) = target {
-        session.measured.insert(target, measured);
+        session.measurements.insert(target, measured);
     }
     tui::pictures(session.report(), histogram(&times), size)
 }
 
-/// The report on the first directory as one page, with this measurement; as it was made when that
-/// began, so that the same measurement has the same page.
+/// The HTML report of the first directory, dated at the start of the measurement, so that the same
+/// input gives the same page.
 pub fn page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
-    if let Some(target) = measurable(&session.judged().0).into_iter().next() {
-        session.measured.insert(target, measured);
+    if let Some(target) = measurable_targets(&session.conclusions().0)
+        .into_iter()
+        .next()
+    {
+        session.measurements.insert(target, measured);
     }
     session.traced = false;
     html::render(&Report {
@@ -53,7 +58,7 @@ pub fn page(mut session: Session, measured: Measurement) -> String {
     })
 }
 
-/// Times of paced one-page commits with the default: the quantiles, since a record holds no
+/// Times of paced one-page commits with the default method: its quantiles, since a record has no
 /// samples.
 fn default_times(measurement: &Measurement) -> Vec<f64> {
     let default = measurement

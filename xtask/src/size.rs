@@ -1,19 +1,17 @@
-//! The size of the source: tokens and lines of each crate and of each module of the root, product
-//! and tests apart.
+//! The size of the source: tokens and lines of each crate and of each root module, product and
+//! tests separately.
 //!
-//! A token is a word or a punctuation mark; a string or a character is one, a comment none. Tests
-//! are items behind `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, and whatever is in a
-//! directory `tests`.
+//! A token is a word or a punctuation mark; a string or character counts as one, a comment as none.
+//! Tests are items behind `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, and everything
+//! below a directory `tests`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// An amount of source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Words and punctuation marks.
     pub tokens: usize,
     /// Lines with at least one token.
     pub lines: usize,
@@ -35,22 +33,19 @@ impl Amount {
     }
 }
 
-/// The size of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Module {
-    /// What is shipped, or makes what is shipped.
+    /// Shipped code, or code that builds it.
     pub product: Amount,
-    /// Its tests.
     pub tests: Amount,
 }
 
-/// The sizes in a checkout, by name: modules of `src`, crates, `xtask`, and the directory `tests`.
-/// Errors are those of reading.
+/// The sizes in a checkout by name: modules of `src`, crates, `xtask`, and the directory `tests`.
 pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
     let mut modules = BTreeMap::new();
     walk(&checkout.join("src"), None, false, &mut modules)?;
     let crates = checkout.join("crates");
-    // A checkout from before the workspace has none.
+    // Older checkouts have no workspace.
     for entry in crates
         .is_dir()
         .then(|| fs::read_dir(&crates))
@@ -108,13 +103,12 @@ fn walk(
     Ok(())
 }
 
-/// Attributes of what is compiled for tests alone, of this crate or of those above it.
+/// Attributes of test-only items, in this crate or for those above it.
 const TEST_ONLY: [&[&str]; 2] = [
     &["#", "[", "cfg", "(", "test", ")", "]"],
     &["#", "[", "cfg", "(", "any", "(", "test", ","],
 ];
 
-/// The product and the tests in a file.
 fn amounts(text: &str, is_test: bool) -> (Amount, Amount) {
     let tokens = tokens(text);
     if is_test {
@@ -143,15 +137,15 @@ fn starts(tokens: &[Token<'_>], words: &[&str]) -> bool {
             .all(|(token, word)| token.text == *word)
 }
 
-/// The number of tokens of an item with its attributes: up to its semicolon or the end of its
-/// block, and for a field or a variant up to its comma.
+/// The tokens of an item with its attributes: up to its semicolon or the end of its block; for a
+/// field or variant up to its comma.
 fn item_length(tokens: &[Token<'_>]) -> usize {
     let (mut depth, mut is_field, mut is_attribute) = (0_usize, true, false);
     for (at, token) in tokens.iter().enumerate() {
         match token.text {
             "#" if depth == 0 => is_attribute = true,
             "{" | "(" | "[" => depth += 1,
-            // The block that holds the item ends.
+            // The enclosing block ends.
             "}" | ")" | "]" if depth == 0 => return at,
             "}" | ")" | "]" => {
                 depth -= 1;
@@ -180,7 +174,8 @@ struct Token<'t> {
     line: usize,
 }
 
-/// The tokens of Rust source; comments are left out.
+/// The tokens of Rust source, without comments and without the commas before a closing bracket:
+/// rustfmt adds them where it breaks a line.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (text, 1);
@@ -188,16 +183,16 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
         let (length, is_token) = match first {
             _ if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), false),
             _ if rest.starts_with("/*") => (block_comment(rest), false),
-            '"' => (quoted(rest, '"'), true),
-            '\'' if is_character(rest) => (quoted(rest, '\''), true),
+            '"' => (literal_length(rest, '"'), true),
+            '\'' if is_character(rest) => (literal_length(rest, '\''), true),
             _ if first.is_whitespace() => (first.len_utf8(), false),
             _ if is_word(first) => {
                 let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(length);
                 let literal = match word {
-                    "r" | "br" | "cr" => raw(after),
-                    "b" | "c" if after.starts_with('"') => quoted(after, '"'),
-                    "b" if after.starts_with('\'') => quoted(after, '\''),
+                    "r" | "br" | "cr" => raw_string_length(after),
+                    "b" | "c" if after.starts_with('"') => literal_length(after, '"'),
+                    "b" if after.starts_with('\'') => literal_length(after, '\''),
                     _ => 0,
                 };
                 (length + literal, true)
@@ -206,6 +201,8 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
         };
         let (token, after) = rest.split_at(length);
         if is_token {
+            let is_closing = matches!(token, ")" | "]" | "}");
+            tokens.pop_if(|last: &mut Token<'_>| is_closing && last.text == ",");
             tokens.push(Token { text: token, line });
         }
         line += token.matches('\n').count();
@@ -218,14 +215,14 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a quote begins a character and no lifetime.
+/// Whether a quote starts a character literal, not a lifetime.
 fn is_character(text: &str) -> bool {
     let mut chars = text.chars().skip(1);
     chars.next() == Some('\\') || chars.next() == Some('\'')
 }
 
-/// The length of a literal from its opening to its closing quote.
-fn quoted(text: &str, quote: char) -> usize {
+/// The length of a literal, both quotes included.
+fn literal_length(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
@@ -238,8 +235,8 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The length of a raw string behind its prefix; 0 where there is none.
-fn raw(text: &str) -> usize {
+/// The length of a raw string after its prefix; 0 if there is none.
+fn raw_string_length(text: &str) -> usize {
     let hashes = text.len() - text.trim_start_matches('#').len();
     let Some(body) = text.get(hashes..).and_then(|body| body.strip_prefix('"')) else {
         return 0;
@@ -249,7 +246,7 @@ fn raw(text: &str) -> usize {
         .map_or(text.len(), |at| hashes + 1 + at + end.len())
 }
 
-/// The length of a block comment, which may hold others.
+/// The length of a block comment, which may be nested.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -267,7 +264,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The ceilings of a table: a line `module tokens` each.
+/// The ceilings by module, from lines `module tokens`.
 fn ceilings(table: &str) -> BTreeMap<&str, usize> {
     let lines = table.lines().filter_map(|line| line.split_once(' '));
     lines
@@ -275,21 +272,22 @@ fn ceilings(table: &str) -> BTreeMap<&str, usize> {
         .collect()
 }
 
-/// The modules whose product is above its ceiling, or has none, in words.
-pub fn above(modules: &BTreeMap<String, Module>, table: &str) -> Vec<String> {
+/// A message for each module above its ceiling, or without one.
+pub fn exceeded(modules: &BTreeMap<String, Module>, table: &str) -> Vec<String> {
     let ceilings = ceilings(table);
     let above = modules.iter().filter_map(|(name, module)| {
         let (tokens, ceiling) = (
             module.product.tokens,
             ceilings.get(name.as_str()).copied().unwrap_or(0),
         );
-        (tokens > ceiling).then(|| format!("{name}: {tokens} tokens, the ceiling is {ceiling}"))
+        (tokens > ceiling)
+            .then(|| format!("{name}: {tokens} tokens, above the ceiling of {ceiling}"))
     });
     above.collect()
 }
 
-/// The sizes for people.
-pub fn page(modules: &BTreeMap<String, Module>) -> String {
+/// The sizes as a table.
+pub fn report(modules: &BTreeMap<String, Module>) -> String {
     let line = |name: &str, Module { product, tests }: &Module| {
         format!(
             "{name:<12} {:>8} {:>7} {:>9} {:>7}\n",
@@ -309,8 +307,8 @@ pub fn page(modules: &BTreeMap<String, Module>) -> String {
     page + &line("all", &all)
 }
 
-/// The ceilings that the present sizes make.
-pub fn table(modules: &BTreeMap<String, Module>) -> String {
+/// The table of ceilings for the current sizes.
+pub fn ceiling_table(modules: &BTreeMap<String, Module>) -> String {
     let shipped = modules
         .iter()
         .filter(|(_, module)| module.product.tokens > 0);

@@ -1,4 +1,4 @@
-//! `cargo xtask stale`: what of the pack is due to be read again beside its sources.
+//! `cargo xtask stale`: entries of the pack that are due for a check against their sources.
 
 use std::fmt::Write as _;
 use std::io;
@@ -6,46 +6,45 @@ use std::io;
 use jiff::Span;
 use jiff::civil::Date;
 use walwise::session::{shipped, today};
-use walwise_judge::validity;
+use walwise_judge::compat;
 use walwise_model::text;
 
 use crate::pack::{Due, KnowledgeEntry, entries};
 
-/// The list of what is due. Finding some is no failure.
+/// The list of due entries; finding some is not an error.
 pub fn run(older_than: &str) -> io::Result<String> {
     let oldest = day_before(today(), older_than)?;
     let entries = entries(shipped()).map_err(io::Error::other)?;
-    let due = Due::new(&entries, validity::releases(), oldest);
+    let due = Due::new(&entries, compat::releases(), oldest);
     let (all, checked) = (entries.len(), entries.len() - due.unverified.len());
-    let mut out =
-        format!("{checked} of {all} entries say when they were compared with a source.\n");
-    let overtaken = due.overtaken.iter().map(|(entry, release)| {
+    let mut out = format!("{checked} of {all} entries have been checked against a source.\n");
+    let overtaken = due.outdated.iter().map(|(entry, release)| {
         let day = release
             .released
             .map(|day| format!(", {day}"))
             .unwrap_or_default();
-        let (of, version) = (release.of.word(), &release.version);
+        let (of, version) = (release.of.as_str(), &release.version);
         format!(
             "{}  ({of} {version}{day}; checked {})",
-            place(entry),
+            location(entry),
             entry.checked
         )
     });
-    section(&mut out, "A release came out since", overtaken);
+    section(&mut out, "Newer release since the check", overtaken);
     let old = due
         .old
         .iter()
-        .map(|entry| format!("{}  (checked {})", place(entry), entry.checked));
+        .map(|entry| format!("{}  (checked {})", location(entry), entry.checked));
     section(&mut out, &format!("Checked before {oldest}"), old);
     section(
         &mut out,
         "Unverified",
-        due.unverified.iter().map(|entry| place(entry)),
+        due.unverified.iter().map(|entry| location(entry)),
     );
     Ok(out)
 }
 
-/// A heading with its lines, or with the word that there are none.
+/// A heading with its lines, or `none`.
 fn section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item = String>) {
     let none = if lines.len() == 0 { " none" } else { "" };
     let _ = writeln!(out, "\n{heading}:{none}");
@@ -54,8 +53,8 @@ fn section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item =
     }
 }
 
-/// Where an entry stands, and what it is about.
-fn place(entry: &KnowledgeEntry) -> String {
+/// The position of an entry, and its names.
+fn location(entry: &KnowledgeEntry) -> String {
     let KnowledgeEntry {
         file,
         line,
@@ -63,10 +62,10 @@ fn place(entry: &KnowledgeEntry) -> String {
         names,
         ..
     } = entry;
-    format!("{file}:{line}  {kind} {}", text::first_of(names, 3))
+    format!("{file}:{line}  {kind} {}", text::names_and_count(names, 3))
 }
 
-/// The day that lies so long before another.
+/// The day `age` before another.
 fn day_before(today: Date, age: &str) -> io::Result<Date> {
     let span = age.parse::<Span>().ok();
     let back = span
@@ -74,8 +73,8 @@ fn day_before(today: Date, age: &str) -> io::Result<Date> {
         .filter(|day| *day <= today);
     let why = || {
         format!(
-            "--older-than {}: no such age; write 1y, 6mo or 90d",
-            text::safe(age.as_bytes())
+            "unknown age {}; use 1y, 6mo or 90d",
+            text::display_safe(age.as_bytes())
         )
     };
     back.ok_or_else(|| io::Error::other(why()))

@@ -1,27 +1,26 @@
 //! Database servers of every kind, read concurrently: most of the time is spent waiting for
 //! children that run as their owners and for programs that print their version.
 //!
-//! Discovery and interpretation are left to the collectors of each kind. Several leads can end at
-//! one program (two clusters of one release, or a running server and the same one installed), so
-//! the host must ask each question only once.
+//! Each kind of server has its own collectors. Several leads can end at one program, so the host
+//! must cache its answers.
 
-mod behalf;
+mod user_host;
 mod conf {
     //! A server's configuration in the order in which it was read, for any kind of server.
     //!
-    //! The last setting of a name wins, so a file that could not be read makes everything before it
-    //! uncertain. Such a file is kept as a hole in the sequence, and a name is known only if it is
-    //! set after the last hole. A change since the server started is also a hole for that server.
-    //! Finding and reading the files is left to the collectors of each server.
+    //! The last setting of a name wins, so an unreadable file makes everything before it uncertain:
+    //! it is kept as a gap, and a name is known only if it is set after the last gap. A change
+    //! since the server started counts as a gap too. Finding and reading files is left to the
+    //! collectors of each server.
 
     use std::path::{Path, PathBuf};
 
-    use crate::facts::{Reading, Remedy, Source, Why};
+    use crate::facts::{Reading, Remedy, Source, UnknownReason};
 
-    /// Everything that was read, first to last.
+    /// Settings and gaps in reading order.
     #[derive(Clone, Debug, Default)]
     pub struct Conf {
-        steps: Vec<ConfigEvent>,
+        events: Vec<ConfigEvent>,
         files: usize,
     }
 
@@ -32,98 +31,108 @@ mod conf {
             value: Vec<u8>,
             source: Source,
         },
-        /// A setting of any name with this prefix; neither name nor value is known.
-        Unclear { beginning: String, detail: String },
-        Hole {
-            why: Why,
+        /// A setting with this prefix; its full name and value are unknown.
+        UnknownSuffix { prefix: String, detail: String },
+        Gap {
+            why: UnknownReason,
             detail: String,
             remedy: Option<Remedy>,
         },
-        /// The end of a file or directory that was read, or of the directory that would hold an
-        /// absent file.
-        End(PathBuf),
+        /// The end of a file or directory that was read, or of the parent directory of an absent
+        /// file.
+        FileEnd(PathBuf),
     }
 
     impl Conf {
         pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
-            self.steps.push(ConfigEvent::Set {
+            self.events.push(ConfigEvent::Set {
                 name: name.into(),
                 value: value.into(),
                 source,
             });
         }
 
-        /// Adds an unknown setting of any name with this prefix.
-        pub fn unclear(&mut self, beginning: impl Into<String>, detail: impl Into<String>) {
-            self.steps.push(ConfigEvent::Unclear {
-                beginning: beginning.into(),
+        pub fn set_unknown_suffix(
+            &mut self,
+            beginning: impl Into<String>,
+            detail: impl Into<String>,
+        ) {
+            self.events.push(ConfigEvent::UnknownSuffix {
+                prefix: beginning.into(),
                 detail: detail.into(),
             });
         }
 
-        /// Adds a hole: something that could have set any name. Consecutive holes are merged.
-        pub fn hole(&mut self, why: Why, detail: impl Into<String>, remedy: Option<Remedy>) {
-            if matches!(self.steps.last(), Some(ConfigEvent::Hole { .. })) {
+        /// Adds something unread that could set any name. Consecutive gaps are merged.
+        pub fn add_gap(
+            &mut self,
+            why: UnknownReason,
+            detail: impl Into<String>,
+            remedy: Option<Remedy>,
+        ) {
+            if matches!(self.events.last(), Some(ConfigEvent::Gap { .. })) {
                 return;
             }
-            self.steps.push(ConfigEvent::Hole {
+            self.events.push(ConfigEvent::Gap {
                 why,
                 detail: detail.into(),
                 remedy,
             });
         }
 
-        /// Notes that a file or directory was read to its end.
-        pub fn end(&mut self, path: impl Into<PathBuf>) {
-            self.steps.push(ConfigEvent::End(path.into()));
+        pub fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
+            self.events.push(ConfigEvent::FileEnd(path.into()));
         }
 
-        /// Counts one more file and returns the number so far.
+        /// Counts a file; returns the number so far.
         pub fn count_file(&mut self) -> usize {
             self.files += 1;
             self.files
         }
 
-        /// What is certain for a server that read all this before. `changed` says in words why a
-        /// file or directory differs from what was read; its contents and everything before them
-        /// become uncertain.
+        /// The part that is certain for a server which read it earlier. `changed` gives the reason
+        /// why a file or directory may differ now; its contents and everything before become
+        /// uncertain.
         #[must_use]
-        pub fn doubt(
+        pub fn certain_part(
             &self,
             changed: impl Fn(&Path) -> Option<String>,
             remedy: Option<&Remedy>,
         ) -> Self {
             let step = |step: &ConfigEvent| match step {
-                ConfigEvent::End(path) => changed(path).map_or_else(
+                ConfigEvent::FileEnd(path) => changed(path).map_or_else(
                     || step.clone(),
-                    |detail| ConfigEvent::Hole {
-                        why: Why::Ambiguous,
+                    |detail| ConfigEvent::Gap {
+                        why: UnknownReason::Ambiguous,
                         detail,
                         remedy: remedy.cloned(),
                     },
                 ),
                 ConfigEvent::Set { .. }
-                | ConfigEvent::Unclear { .. }
-                | ConfigEvent::Hole { .. } => step.clone(),
+                | ConfigEvent::UnknownSuffix { .. }
+                | ConfigEvent::Gap { .. } => step.clone(),
             };
             Self {
-                steps: self.steps.iter().map(step).collect(),
+                events: self.events.iter().map(step).collect(),
                 files: self.files,
             }
         }
 
         /// The value of a name; `None` when everything was read and nothing sets it.
         pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-            self.steps.iter().rev().find_map(|step| match step {
+            self.events.iter().rev().find_map(|step| match step {
                 ConfigEvent::Set {
                     name: found,
                     value,
                     source,
                 } => (found == name).then(|| Reading::known(value.clone(), source.clone())),
-                ConfigEvent::Unclear { beginning, detail } => name
+                ConfigEvent::UnknownSuffix {
+                    prefix: beginning,
+                    detail,
+                } => name
                     .starts_with(beginning.as_str())
-                    .then(|| Reading::unknown(Why::Ambiguous, detail.clone())),
-                ConfigEvent::Hole {
+                    .then(|| Reading::unknown(UnknownReason::Ambiguous, detail.clone())),
+                ConfigEvent::Gap {
                     why,
                     detail,
                     remedy,
@@ -132,14 +141,13 @@ mod conf {
                     detail: detail.clone(),
                     remedy: remedy.clone(),
                 }),
-                ConfigEvent::End(_) => None,
+                ConfigEvent::FileEnd(_) => None,
             })
         }
 
-        /// The last value of a name, holes notwithstanding: for finding things, never for facts
-        /// about them.
-        pub fn hint(&self, name: &str) -> Option<&[u8]> {
-            self.steps.iter().rev().find_map(|step| match step {
+        /// The last value of a name, ignoring gaps: good enough to find files, not to record facts.
+        pub fn last_value(&self, name: &str) -> Option<&[u8]> {
+            self.events.iter().rev().find_map(|step| match step {
                 ConfigEvent::Set {
                     name: found, value, ..
                 } if found == name => Some(value.as_slice()),
@@ -148,38 +156,35 @@ mod conf {
         }
     }
 }
-mod inside;
+mod mount_namespace;
 mod servers;
-mod start;
-mod named {
-    //! Configuration files that the user names for a server that does not run: which they are, the
-    //! user they are read as, and what is wrong with them.
+mod start_time;
+mod config_argument {
+    //! Configuration files that the user names for a stopped server: the files, the user to read
+    //! them as, and errors in them.
     //!
-    //! A named file describes what a server would be started with, not a server that runs or may
-    //! run: that one has its own command line. A file is read as the owner of the data, or as its
-    //! own owner while that is unknown, but never as root. Its contents are left to the collectors
-    //! of each kind of server.
+    //! A named file never describes a running server, which has its own command line. It is read as
+    //! the owner of the data, or as its own owner while that is unknown, never as root. Its
+    //! contents are left to the collectors of each kind of server.
 
     use std::path::{Path, PathBuf};
 
-    use super::behalf::Behalf;
+    use super::user_host::UserHost;
     use crate::collector::Request;
     use crate::facts::Note;
     use crate::facts::note::ServerNote;
-    use crate::host::{Dialect, Host, MissKind, path_bytes};
-    use crate::text::safe;
+    use crate::host::{Dialect, Host, HostErrorKind, path_bytes};
+    use crate::text::display_safe;
 
-    /// A configuration file that the user named.
     #[derive(Clone, Copy, Debug)]
     pub struct ConfigArgument<'a> {
-        /// The option that names it.
+        /// The command-line option, such as `--mysql-defaults`.
         pub option: &'static str,
         pub file: &'a Path,
         dialect: Dialect,
     }
 
     impl<'a> ConfigArgument<'a> {
-        /// The file named for MySQL and MariaDB.
         pub fn mysql(request: &'a Request) -> Option<Self> {
             let file = request.mysql_defaults.as_deref()?;
             Some(Self {
@@ -189,7 +194,6 @@ mod named {
             })
         }
 
-        /// The file named for PostgreSQL.
         pub fn postgres(request: &'a Request) -> Option<Self> {
             let file = request.postgres_config.as_deref()?;
             Some(Self {
@@ -199,26 +203,24 @@ mod named {
             })
         }
 
-        /// The user it is read as: the owner of the data where that is known, else the owner of the
-        /// file.
-        pub fn reader(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
-            Behalf::of_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
+        /// The uid to read it as: the owner of the data if known, else the owner of the file.
+        pub fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
+            UserHost::for_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
         }
 
-        /// A note that the file is not used, with the reason.
-        pub fn unused(self, why: impl Into<Note>) -> ServerNote {
-            let file = safe(path_bytes(self.file));
-            ServerNote::IdleFile {
+        pub fn unused_note(self, why: impl Into<Note>) -> ServerNote {
+            let file = display_safe(path_bytes(self.file));
+            ServerNote::UnusedFile {
                 option: self.option,
                 file,
                 why: Box::new(why.into()),
             }
         }
 
-        /// A note that the file is about another directory than the target.
-        pub fn elsewhere(self, data: &Path, target: &Path) -> ServerNote {
-            let [file, data, target] = [self.file, data, target].map(|path| safe(path_bytes(path)));
-            ServerNote::OtherData {
+        pub fn other_directory_note(self, data: &Path, target: &Path) -> ServerNote {
+            let [file, data, target] =
+                [self.file, data, target].map(|path| display_safe(path_bytes(path)));
+            ServerNote::OtherDataDirectory {
                 option: self.option,
                 file,
                 data,
@@ -226,24 +228,24 @@ mod named {
             }
         }
 
-        pub(super) fn unusable(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
-            let behalf = Behalf::new(host, self.reader(host, data));
+        pub(super) fn file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
+            let behalf = UserHost::new(host, self.reader_uid(host, data));
             let miss = behalf.config(self.file, self.dialect).err()?;
             let help = match miss.kind {
-                MissKind::Absent => "name the file that the server is started with",
-                MissKind::Denied if data.is_some() => {
-                    "the server itself could not read it: let the owner of the data directory read it"
+                HostErrorKind::Absent => "name the file that the server is started with",
+                HostErrorKind::Denied if data.is_some() => {
+                    "the server could not read it either: give the owner of the data directory read access"
                 }
-                MissKind::Denied => {
-                    "it is read as its own owner, as nobody where that is root: name the data directory as the target, and it \
-                 is read as the owner of that"
+                HostErrorKind::Denied => {
+                    "it is read as its owner, or as nobody if root owns it; name the data directory as TARGET to read it \
+                 as the owner of that directory"
                 }
-                MissKind::NotCollected => "name it with the same option to `walwise capture`",
-                MissKind::TimedOut | MissKind::Failed => {
-                    "name a configuration file that can be read"
+                HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
+                HostErrorKind::TimedOut | HostErrorKind::Failed => {
+                    "name a readable configuration file"
                 }
             };
-            let (file, why) = (safe(path_bytes(self.file)), miss.detail);
+            let (file, why) = (display_safe(path_bytes(self.file)), miss.detail);
             Some(format!(
                 "cannot use {file} for {}: {why}; {help}",
                 self.option
@@ -254,21 +256,18 @@ mod named {
 mod mysql;
 mod postgres;
 pub mod wal_room {
-    //! Room for a cluster's WAL to grow: the free space of its file system in units of
-    //! `max_wal_size`.
+    //! Free space for WAL: the free space of its file system in units of `max_wal_size`.
     //!
-    //! Runs once clusters are joined to their file systems. `max_wal_size` is a soft limit
-    //! (PostgreSQL manual, WAL Configuration): WAL can outgrow it, so free space of one or two
-    //! times its size is little.
+    //! `max_wal_size` is a soft limit (PostgreSQL manual, WAL Configuration): WAL can exceed it, so
+    //! free space of one or two times its size is little.
 
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::{cluster, mount, postgres};
-    use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+    use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
     use crate::host::Host;
 
-    /// Derives the room for WAL of every cluster.
     pub const COLLECTOR: Collector = Collector {
-        id: "room for WAL",
+        id: "free space for WAL",
         run,
     };
 
@@ -284,19 +283,19 @@ pub mod wal_room {
             .cloned()
             .collect();
         for subject in clusters {
-            let room = room(facts, &subject);
-            facts.put(&subject, &postgres::WAL_ROOM, room);
+            let room = wal_room(facts, &subject);
+            facts.insert(&subject, &postgres::WAL_ROOM, room);
         }
     }
 
-    fn room(facts: &FactSet, cluster: &Subject) -> Reading<f64> {
+    fn wal_room(facts: &FactSet, cluster: &Subject) -> Reading<f64> {
         let free = match facts.resolve(cluster, Scope::Mount) {
             Some(mount) => facts.get(&mount, &mount::FREE),
-            None => Reading::unknown(Why::NotCollected, "the file system of its WAL"),
+            None => Reading::unknown(UnknownReason::NotCollected, "the file system of its WAL"),
         };
         match (facts.get(cluster, &postgres::MAX_WAL_SIZE), free) {
             (Reading::Known { value: 0, source }, _) => {
-                Reading::unknown(Why::Malformed, format!("{source}: 0"))
+                Reading::unknown(UnknownReason::Malformed, format!("{source}: 0"))
             }
             (Reading::Known { value: size, .. }, Reading::Known { value: free, .. }) => {
                 let of = [postgres::MAX_WAL_SIZE.name(), mount::FREE.name()];
@@ -311,20 +310,20 @@ pub mod wal_room {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::testing::Fake;
+        use crate::testing::FakeHost;
 
         fn known(size: Option<u64>, free: Option<u64>) -> Option<f64> {
             let (cluster, wal) = (Subject::cluster("/pg"), Subject::mount("/wal"));
             let mut facts = FactSet::default();
-            facts.mention(&cluster);
+            facts.add_subject(&cluster);
             facts.link(&cluster, &wal);
             if let Some(size) = size {
-                facts.know(&cluster, &postgres::MAX_WAL_SIZE, size, Source::Assumed);
+                facts.insert_known(&cluster, &postgres::MAX_WAL_SIZE, size, Source::Assumed);
             }
             if let Some(free) = free {
-                facts.know(&wal, &mount::FREE, free, Source::Assumed);
+                facts.insert_known(&wal, &mount::FREE, free, Source::Assumed);
             }
-            run(&Fake::default(), &Request::default(), &mut facts);
+            run(&FakeHost::default(), &Request::default(), &mut facts);
             facts.value(&cluster, &postgres::WAL_ROOM)
         }
 
@@ -344,51 +343,51 @@ pub mod wal_room {
     }
 }
 
-use self::named::ConfigArgument;
+use self::config_argument::ConfigArgument;
 use super::collector::Request;
 use crate::facts::FactSet;
 use crate::host::Host;
-use crate::workers;
+use crate::parallel;
 
-/// The name of this step, for progress.
+/// For progress displays.
 pub const ID: &str = "database servers";
 
-/// Facts about database servers. Needs no facts of other collectors. The host remembers its
-/// answers.
-pub fn look(host: &dyn Host, request: &Request) -> FactSet {
-    let postgres = || postgres::look(host, request);
-    let (mut facts, others) = if mysql::waits_for_a_program(host, request) {
-        // The program takes longer to tell its version than walwise takes to read all files, and
-        // which files there are does not depend on the version. So they are read meanwhile, by one
-        // thread, since several would hold the program up.
+/// Needs no facts of other collectors; `host` must cache its answers.
+pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
+    let postgres = || postgres::collect(host, request);
+    let (mut facts, others) = if mysql::needs_program_run(host, request) {
+        // Printing the version takes the server's program longer than reading all files, and the
+        // files do not depend on it. One thread reads them meanwhile; more would slow the program
+        // down.
         let ahead = Request {
             without_programs: true,
             ..request.clone()
         };
         let read = || {
             let facts = postgres();
-            mysql::look(host, &ahead);
+            mysql::collect(host, &ahead);
             facts
         };
-        let ((), facts) = workers::behind(|| mysql::ask_program(host, request), read);
-        (facts, mysql::look(host, request))
+        let ((), facts) =
+            parallel::join_yielding(|| mysql::query_program_version(host, request), read);
+        (facts, mysql::collect(host, request))
     } else {
-        workers::beside(postgres, || mysql::look(host, request))
+        parallel::join(postgres, || mysql::collect(host, request))
     };
     facts.merge(others);
     facts
 }
 
-/// The error in a configuration file that was named, as far as it shows before anything is read.
-pub fn unusable(host: &dyn Host, request: &Request) -> Option<String> {
+/// The first error in a configuration file that the user named, found before collecting.
+pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<String> {
     let of_mysql = ConfigArgument::mysql(request).and_then(|named| {
-        let data = mysql::asked_for(host, request);
-        named.unusable(host, data.as_ref())
+        let data = mysql::requested_data_directory(host, request);
+        named.file_error(host, data.as_ref())
     });
     of_mysql.or_else(|| {
         let named = ConfigArgument::postgres(request)?;
-        let data = postgres::asked_for(host, request);
-        named.unusable(host, data.as_ref())
+        let data = postgres::requested_data_directory(host, request);
+        named.file_error(host, data.as_ref())
     })
 }
 
@@ -397,8 +396,8 @@ mod tests {
     use super::*;
     use crate::facts::Scope;
     use crate::facts::catalog::{mysql as of_mysql, postgres as of_postgres};
-    use crate::host::{Moment, Question, RememberingHost, Stat, Tool};
-    use crate::testing::{Fake, sentences};
+    use crate::host::{CachingHost, Moment, Question, Stat, Tool};
+    use crate::testing::{FakeHost, note_sentences};
 
     fn stat(mode: u64, inode: u64) -> Vec<u8> {
         let (uid, gid, major, minor, node_major, node_minor, size) = (26, 26, 8, 1, 0, 0, 0);
@@ -412,21 +411,21 @@ mod tests {
             node_minor,
             inode,
             size,
-            changed: Some(Moment::in_second(5)),
+            ctime: Some(Moment::in_second(5)),
         }
         .encode()
     }
 
-    fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
+    fn directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
         fake.answer(Question::RealPath(path.into()), path)
             .answer(Question::Stat(path.into()), stat(0o040_700, inode))
     }
 
-    /// Two clusters of PostgreSQL 15 where packages put them, and a MariaDB that runs.
-    fn machine() -> Fake {
+    /// Two packaged clusters of PostgreSQL 15, and a running MariaDB.
+    fn machine() -> FakeHost {
         let version = |tool| Question::Run(tool, vec!["--version".to_owned()]);
         let mariadbd = "/usr/sbin/mariadbd";
-        let mut fake = Fake::default()
+        let mut fake = FakeHost::default()
             .answer(Question::Servers, "10 1 26 mariadbd\n")
             .answer(Question::CommandLine(10), "")
             .answer(Question::Environment(10), "")
@@ -473,9 +472,14 @@ mod tests {
     #[test]
     fn each_program_is_asked_once() {
         let fake = machine();
-        let facts = look(&RememberingHost::new(&fake), &Request::default());
+        let facts = collect(&CachingHost::new(&fake), &Request::default());
         let clusters: Vec<_> = facts.subjects(Scope::Cluster).cloned().collect();
-        assert_eq!(clusters.len(), 3, "{clusters:?} {:?}", sentences(&facts));
+        assert_eq!(
+            clusters.len(),
+            3,
+            "{clusters:?} {:?}",
+            note_sentences(&facts)
+        );
         let versions = |base: &str| {
             let of = |cluster| {
                 let postgres = facts.value(cluster, &of_postgres::VERSION);
@@ -490,9 +494,9 @@ mod tests {
         };
         assert_eq!((versions("15.20"), versions("10.11.19")), (2, 1));
         let mut run: Vec<Question> = fake
-            .asked()
+            .asked_questions()
             .into_iter()
-            .filter(|question| matches!(question.bare(), Question::Run(..)))
+            .filter(|question| matches!(question.inner(), Question::Run(..)))
             .collect();
         run.sort();
         let all = run.len();

@@ -1,17 +1,14 @@
-//! Mounts in force and what is mounted: types, options, features, members, barriers and stripes.
-//! One file per type of file system or per question.
+//! Current mounts and their file systems: types, options, features, members, barriers and stripes.
+//! One module per type of file system or per question.
 //!
-//! Devices are read in [`super::storage`]; which mount stands on which device is left to
-//! [`super::stack`].
+//! Devices are read in [`super::storage`]; [`super::stack`] joins mounts and devices.
 
 mod fstype {
-    //! The class of a file system type, which decides whether the file system may be touched at
-    //! all.
+    //! The class of a file system type, which decides whether walwise may touch the file system.
     //!
     //! A network or FUSE file system can block any process that queries it; the kernel does not
     //! show the disks of `zfs`; an overlay keeps its data elsewhere. An unlisted type is a block
-    //! file system if its device number says so; a major number of zero means that there is no
-    //! device.
+    //! file system unless its major device number is zero, which means no device.
 
     use crate::facts::catalog::mount::MountClass;
 
@@ -33,7 +30,7 @@ mod fstype {
         "glusterfs",
         "davfs",
         "orangefs",
-        // Shared folders of a hypervisor: the other side is the machine that hosts this one.
+        // Shared folders of a hypervisor: the server is its host.
         "vboxsf",
         "vmhgfs",
         "prl_fs",
@@ -44,7 +41,7 @@ mod fstype {
     /// Block file systems whose superblock has an anonymous device number.
     const ANONYMOUS_BLOCK: &[&str] = &["btrfs", "bcachefs"];
 
-    /// The class of a file system type; `major` is the first half of the device number.
+    /// `major` is that of the device number.
     pub fn class(fstype: &str, major: u32) -> MountClass {
         let is = |list: &[&str]| list.contains(&fstype);
         if is(NETWORK) {
@@ -91,19 +88,22 @@ mod fstype {
                 ("cifs", 0, "network"),
                 ("proc", 0, "other"),
             ] {
-                assert_eq!(class(fstype, major).word(), expect, "{fstype}");
+                assert_eq!(class(fstype, major).as_str(), expect, "{fstype}");
             }
         }
     }
 }
 mod members {
-    //! File systems that span devices, and what is said where their members are unknown.
+    //! The note for file systems that span devices and whose members are unknown.
 
     use crate::facts::note::StorageNote;
-    use crate::host::Miss;
+    use crate::host::HostError;
 
-    /// The note for file systems of a type that spans devices, where their members are unknown.
-    pub fn no_members(directory: &'static str, miss: &Miss, fstype: &'static str) -> StorageNote {
+    pub fn unknown_members_note(
+        directory: &'static str,
+        miss: &HostError,
+        fstype: &'static str,
+    ) -> StorageNote {
         StorageNote::NoMembers {
             directory,
             reason: miss.to_string(),
@@ -112,38 +112,37 @@ mod members {
     }
 }
 mod superblocks {
-    //! Features of a file system and the size of its clusters, from its superblock, read as root.
+    //! Features, cluster size and UUID of a file system, from its superblock, which only root can
+    //! read.
     //!
-    //! The live host reads and parses the superblock. No program is needed, so a run without
-    //! programs has both too.
+    //! The live host parses the superblock itself, so a run without programs has all three.
 
     use crate::facts::catalog::{device, host as machine, mount};
-    use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+    use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
     use crate::host::{Host, Question, Superblock};
-    use crate::refusal::refused;
-    use crate::text::safe;
+    use crate::refusal::error_reading;
+    use crate::text::display_safe;
 
-    /// What a superblock says.
     #[derive(Clone)]
-    pub struct Described {
-        /// The features, by the names that the tools of the file system give them.
+    pub struct SuperblockFields {
+        /// Features, named as by the file system's tools.
         pub features: Vec<String>,
-        /// The size of a cluster in bytes, where space is given out in clusters.
+        /// Cluster size in bytes, if space is allocated in clusters.
         pub cluster: Option<u64>,
-        /// The UUID, as blkid prints it; captures of older releases lack it.
+        /// As blkid prints it; older captures lack it.
         pub uuid: Option<String>,
     }
 
-    /// The superblock of what is on this device.
-    pub fn read(
+    pub fn read_superblock(
         host: &dyn Host,
         facts: &FactSet,
         device: &Subject,
         kind: Superblock,
-    ) -> Reading<Described> {
+    ) -> Reading<SuperblockFields> {
         if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-            let denied = Reading::unknown(Why::Denied, "only root can read the superblock");
-            return denied.or_try(Remedy::RunAsRoot);
+            let denied =
+                Reading::unknown(UnknownReason::Denied, "only root can read the superblock");
+            return denied.with_remedy(Remedy::RunAsRoot);
         }
         let node = match facts.get(device, &device::PATH) {
             Reading::Known { value, .. } => value,
@@ -163,30 +162,32 @@ mod superblocks {
         match host.ask(&Question::Superblock(node.into(), kind)) {
             Ok(answer) => match parse(&answer) {
                 Some(described) => Reading::known(described, Source::call(source)),
-                None => Reading::unknown(Why::Malformed, format!("{source}: no features")),
+                None => {
+                    Reading::unknown(UnknownReason::Malformed, format!("{source}: no features"))
+                }
             },
             Err(miss) if miss.is_forbidden() => {
-                Reading::unknown(Why::Denied, format!("{source}: {miss}"))
+                Reading::unknown(UnknownReason::Denied, format!("{source}: {miss}"))
             }
-            Err(miss) => refused(&miss, &source),
+            Err(miss) => error_reading(&miss, &source),
         }
     }
 
-    /// Records the UUID of a mount, where its superblock holds one.
-    pub fn record_uuid(facts: &mut FactSet, mounted: &Subject, read: &Reading<Described>) {
+    /// Records the UUID of a mount, if its superblock has one.
+    pub fn record_uuid(facts: &mut FactSet, mounted: &Subject, read: &Reading<SuperblockFields>) {
         if let Reading::Known {
-            value: Described {
+            value: SuperblockFields {
                 uuid: Some(uuid), ..
             },
             source,
         } = read
         {
-            facts.know(mounted, &mount::UUID, uuid.clone(), source.clone());
+            facts.insert_known(mounted, &mount::UUID, uuid.clone(), source.clone());
         }
     }
 
-    /// Lines: `features WORD…`; where there are clusters, `cluster BYTES`; `uuid UUID`.
-    fn parse(answer: &[u8]) -> Option<Described> {
+    /// Lines `features WORD…`, optionally `cluster BYTES`, `uuid UUID`.
+    fn parse(answer: &[u8]) -> Option<SuperblockFields> {
         let mut lines = answer.split(|b| *b == b'\n');
         let words = lines.next()?.trim_ascii().strip_prefix(b"features ")?;
         let words = words
@@ -196,10 +197,10 @@ mod superblocks {
         let line = |name: &str| {
             rest.iter()
                 .find_map(|line| line.strip_prefix(name.as_bytes()))
-                .map(|value| safe(value.trim_ascii()))
+                .map(|value| display_safe(value.trim_ascii()))
         };
-        Some(Described {
-            features: words.map(safe).collect(),
+        Some(SuperblockFields {
+            features: words.map(display_safe).collect(),
             cluster: line("cluster ").and_then(|size| size.parse().ok()),
             uuid: line("uuid "),
         })
@@ -212,42 +213,41 @@ pub mod bcachefs {
     //! /sys/fs/bcachefs/UUID/dev-N/block (Documentation/filesystems/bcachefs of the kernels that
     //! have it, 6.7 to 6.17).
     //!
-    //! The mount's source also names devices, separated by colons, but only those given to
-    //! mount(8). A missing member has a directory without `block`; nothing else here reveals it.
+    //! The mount's source names only the devices given to mount(8). The directory of a missing
+    //! member lacks `block`; nothing else here shows it.
 
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
-    use super::members::no_members;
+    use super::members::unknown_members_note;
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Subject};
     use crate::host::Host;
     use crate::storage::block::node;
 
-    /// Reads bcachefs file systems.
     pub const COLLECTOR: Collector = Collector {
         id: "bcachefs",
         run,
     };
 
-    const ALL: &str = "/sys/fs/bcachefs";
+    const SYSFS_DIRECTORY: &str = "/sys/fs/bcachefs";
 
     fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-        let mounts = facts.which(&mount::FSTYPE, |fstype| fstype == "bcachefs");
+        let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "bcachefs");
         if mounts.is_empty() {
             return;
         }
-        let names = match host.list(Path::new(ALL)) {
+        let names = match host.list(Path::new(SYSFS_DIRECTORY)) {
             Ok(names) => names,
             Err(miss) => {
-                return facts.warn(no_members(ALL, &miss, "bcachefs"));
+                return facts.add_note(unknown_members_note(SYSFS_DIRECTORY, &miss, "bcachefs"));
             }
         };
         let mut of_device: BTreeMap<Subject, usize> = BTreeMap::new();
         let all: Vec<Vec<Subject>> = names
             .iter()
-            .map(|name| members(host, &Path::new(ALL).join(name)))
+            .map(|name| members(host, &Path::new(SYSFS_DIRECTORY).join(name)))
             .collect();
         for (index, members) in all.iter().enumerate() {
             of_device.extend(members.iter().map(|member| (member.clone(), index)));
@@ -262,12 +262,12 @@ pub mod bcachefs {
                 .into_iter()
                 .flatten()
             {
-                facts.stand(&subject, device);
+                facts.add_edge(&subject, device);
             }
         }
     }
 
-    /// The block devices that the directories `dev-0`, `dev-1` … link to.
+    /// The devices that `dev-N/block` links to.
     fn members(host: &dyn Host, home: &Path) -> Vec<Subject> {
         let names = host.list(home).unwrap_or_default();
         let devices = names
@@ -286,12 +286,12 @@ pub mod bcachefs {
     mod tests {
         use super::*;
         use crate::facts::Source;
-        use crate::testing::Fake;
+        use crate::testing::FakeHost;
 
         #[test]
         fn every_member_is_a_leaf() {
             let home = "/sys/fs/bcachefs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
-            let host = Fake::default()
+            let host = FakeHost::default()
                 .symlink(
                     format!("{home}/dev-0/block"),
                     "../../../../devices/virtual/block/sda2",
@@ -303,16 +303,16 @@ pub mod bcachefs {
                 .file(format!("{home}/dev-2/label"), "gone\n");
             let mut facts = FactSet::default();
             let data = Subject::mount("/data");
-            facts.know(
+            facts.insert_known(
                 &data,
                 &mount::FSTYPE,
                 "bcachefs".to_owned(),
                 Source::file("x"),
             );
-            facts.stand(&data, &Subject::device("sda2"));
+            facts.add_edge(&data, &Subject::device("sda2"));
             run(&host, &Request::default(), &mut facts);
             assert_eq!(
-                facts.leaves(&data),
+                facts.bottom_devices(&data),
                 [Subject::device("sda2"), Subject::device("sdb")]
             );
         }
@@ -322,40 +322,38 @@ pub mod btrfs;
 pub mod ext4;
 pub mod stripe;
 pub mod xfs {
-    //! XFS: the features that a file system was created with, from its superblock, which only root
-    //! may read.
+    //! XFS: the features that a file system was created with, from its superblock.
     //!
-    //! The options in force are in mountinfo; the features here are what a new kernel must support
-    //! to mount it at all. A version 4 file system is recognised by the absence of `crc`.
+    //! Current options are in mountinfo; the features decide which kernels can mount it at all. A
+    //! version 4 file system lacks `crc`.
 
     use std::collections::BTreeMap;
 
     use super::superblocks;
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::mount;
-    use crate::facts::{FactSet, Reading, Scope, Subject, Why};
+    use crate::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
     use crate::host::{Host, Superblock};
-    use crate::workers;
+    use crate::parallel;
 
-    /// Reads XFS file systems.
     pub const COLLECTOR: Collector = Collector { id: "xfs", run };
 
     fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mut by_device: BTreeMap<Option<Subject>, Vec<Subject>> = BTreeMap::new();
-        for mount in facts.which(&mount::FSTYPE, |fstype| fstype == "xfs") {
+        for mount in facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "xfs") {
             by_device
                 .entry(facts.resolve(&mount, Scope::Device))
                 .or_default()
                 .push(mount);
         }
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
-        let readings = workers::each(&devices, |device| match device {
-            Some(device) => superblocks::read(host, facts, device, Superblock::Xfs),
-            None => Reading::unknown(Why::Absent, "the device below is unknown"),
+        let readings = parallel::map(&devices, |device| match device {
+            Some(device) => superblocks::read_superblock(host, facts, device, Superblock::Xfs),
+            None => Reading::unknown(UnknownReason::Absent, "the device below is unknown"),
         });
         for (mounts, reading) in by_device.values().zip(readings) {
             for mount in mounts {
-                facts.put(
+                facts.insert(
                     mount,
                     &mount::XFS_FEATURES,
                     reading.clone().map(|found| found.features),
@@ -371,7 +369,7 @@ pub mod xfs {
         use crate::facts::Source;
         use crate::facts::catalog::{device, host as machine};
         use crate::host::Question;
-        use crate::testing::Fake;
+        use crate::testing::FakeHost;
 
         const V5: &str = "features v5 nlink align logv2 extflg dirv2 morebits lazysbcount attr2 projid32bit crc bigtime\n";
         const V4: &str =
@@ -379,27 +377,27 @@ pub mod xfs {
 
         fn collect(answer: Option<&str>, privileged: bool) -> Reading<Vec<String>> {
             let host = match answer {
-                Some(answer) => Fake::default().answer(
+                Some(answer) => FakeHost::default().answer(
                     Question::Superblock("/dev/sda1".into(), Superblock::Xfs),
                     answer,
                 ),
-                None => Fake::default(),
+                None => FakeHost::default(),
             };
             let mut facts = FactSet::default();
-            facts.know(
+            facts.insert_known(
                 &Subject::host(),
                 &machine::PRIVILEGED,
                 privileged,
                 Source::Assumed,
             );
-            facts.know(
+            facts.insert_known(
                 &Subject::device("sda1"),
                 &device::PATH,
                 "/dev/sda1".to_owned(),
                 Source::Assumed,
             );
             for point in ["/", "/bind"] {
-                facts.know(
+                facts.insert_known(
                     &Subject::mount(point),
                     &mount::FSTYPE,
                     "xfs".to_owned(),
@@ -409,7 +407,7 @@ pub mod xfs {
             }
             run(&host, &Request::default(), &mut facts);
             assert!(
-                host.asked().len() <= 1,
+                host.asked_questions().len() <= 1,
                 "a file system is asked once, however often it is mounted"
             );
             let [one, other] =
@@ -436,14 +434,14 @@ pub mod xfs {
             assert!(matches!(
                 collect(Some(V5), false),
                 Reading::Unknown {
-                    why: Why::Denied,
+                    why: UnknownReason::Denied,
                     ..
                 }
             ));
             assert!(matches!(
                 collect(None, true),
                 Reading::Unknown {
-                    why: Why::Absent,
+                    why: UnknownReason::Absent,
                     ..
                 }
             ));
@@ -451,7 +449,7 @@ pub mod xfs {
                 assert!(matches!(
                     collect(Some(strange), true),
                     Reading::Unknown {
-                        why: Why::Malformed,
+                        why: UnknownReason::Malformed,
                         ..
                     }
                 ));

@@ -1,8 +1,7 @@
-//! Block devices: what each one is and stands on, and what its cache, controller, drive and driver
-//! report.
+//! Block devices: kinds and layers, and the reports of caches, controllers, drives and drivers.
 //!
-//! Mounts and file systems are read beside this room. Swap and free disks are here because both
-//! answer what a device is used for.
+//! Mounts and file systems are read in `filesystems`. Swap and free disks are here because both
+//! show what a device is used for.
 
 pub mod block;
 pub mod content;

@@ -1,5 +1,4 @@
-//! The machine besides its storage: the kernel, the distribution, the tools, and what the next boot
-//! will mount.
+//! The host apart from storage: kernel, distribution, tools, and the mounts of the next boot.
 
 pub mod boot;
 pub mod kernel;

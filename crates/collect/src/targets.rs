@@ -1,15 +1,14 @@
-//! The targets of advice: the directory or device that was asked for, or everything found that a
-//! database uses or could use.
+//! The targets of advice: the requested directory or device, or everything found that a database
+//! uses or could use.
 //!
-//! This module places each target on its mount, records which cluster uses it, and reads the
-//! directory's own properties. Earlier collectors read mounts, devices and clusters. A mounted
-//! device stands for its mount point, a cluster's data directory includes its WAL, and a directory
-//! that does not exist yet is described by its nearest existing parent.
+//! Each target is joined with its mount and its cluster, and its directory's own properties are
+//! read. A mounted device stands for its mount point, a data directory includes its WAL, and a
+//! directory that does not exist yet is described by its nearest existing parent.
 
 mod prospect {
-    //! Something that will be a target, and what it stands on by its path.
+    //! A target before its facts are recorded: path, kind, and the mount or device below.
     //!
-    //! Which places become targets is left to [`super::asked`] and [`super::found`].
+    //! [`super::request`] and [`super::discovery`] decide what becomes a target.
 
     use std::path::{Path, PathBuf};
 
@@ -17,59 +16,55 @@ mod prospect {
     use crate::facts::catalog::target::TargetKind;
     use crate::facts::{FactSet, Reading, Scope, Subject};
     use crate::host::path_bytes;
-    use crate::lookup::mount_of;
-    use crate::text::safe;
+    use crate::lookup::mount_of_path;
+    use crate::text::display_safe;
 
-    /// Something that will be a target.
     #[derive(Clone, Debug)]
     pub struct ProspectiveTarget {
         /// The real path of the directory, or the device node.
         pub path: PathBuf,
         pub kind: Reading<TargetKind>,
-        /// The nearest directory that exists: the target itself unless it is to be created. `None`
-        /// for a device.
+        /// The nearest existing directory: the target itself unless it is to be created. `None` for
+        /// a device.
         pub existing: Option<PathBuf>,
-        /// The mount it lies on, or the device it is.
+        /// The mount below it, or the device itself.
         pub base: Option<Subject>,
-        /// Whether looking at it failed with an I/O error.
+        /// Reading it failed with an I/O error.
         pub io_error: bool,
     }
 
     impl ProspectiveTarget {
         pub fn subject(&self) -> Subject {
-            Subject::target(safe(path_bytes(&self.path)))
+            Subject::target(display_safe(path_bytes(&self.path)))
         }
     }
 
-    /// The mount that a real path lies on.
-    pub fn mount_over(facts: &FactSet, path: &Path) -> Option<Subject> {
-        mount_of(facts, path_bytes(path))
+    /// `path` has no links.
+    pub fn mount_of_real_path(facts: &FactSet, path: &Path) -> Option<Subject> {
+        mount_of_path(facts, path_bytes(path))
     }
 
-    /// The file system that a mount belongs to: two mounts of one file system have the same. It is
-    /// the device where there is one, since btrfs has a device number for each subvolume and a bind
-    /// mount a subject for each point.
+    /// The same subject for all mounts of a file system: the device if there is one, since btrfs
+    /// has a device number per subvolume and a bind mount is a separate subject.
     pub fn file_system(facts: &FactSet, mount: &Subject) -> Subject {
         facts
             .resolve(mount, Scope::Device)
             .unwrap_or_else(|| mount.clone())
     }
 
-    /// The block device with this node.
-    pub fn device_of(facts: &FactSet, node: &str) -> Option<Subject> {
+    pub fn device_with_node(facts: &FactSet, node: &str) -> Option<Subject> {
         facts
-            .which(&device::PATH, |path| path == node)
+            .subjects_where(&device::PATH, |path| path == node)
             .into_iter()
             .next()
     }
 }
 mod describe;
-mod mistyped {
-    //! Suggestions for a target that does not exist: a neighbour in its nearest existing directory,
-    //! a device, a mount point, or a server's directory.
+mod suggestion {
+    //! Suggestions for a missing target: a sibling in its nearest existing directory, a device, a
+    //! mount point, or a server's directory.
     //!
-    //! Each name is compared within its own directory, because a slip is one in a word and not in a
-    //! path.
+    //! Names are compared within one directory, because people mistype single names.
 
     use std::collections::BTreeSet;
     use std::os::unix::ffi::OsStrExt;
@@ -77,23 +72,23 @@ mod mistyped {
 
     use crate::facts::catalog::{device, mount};
     use crate::facts::{Area, Choice, FactSet, Key};
-    use crate::host::{Host, MissKind, path_bytes, path_of};
+    use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
     use crate::text::suggest::distance;
-    use crate::text::{raw, safe};
+    use crate::text::{display_safe, original_bytes};
 
-    /// The number of directories followed at each level: the nearest ones.
-    const WIDEST: usize = 3;
+    /// Directories followed per level, nearest names first.
+    const MAX_BRANCHES: usize = 3;
 
-    /// The nearest path that exists and that this may have been meant for.
-    pub fn meant(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
-        let written = safe(path_bytes(path));
+    /// The nearest existing path.
+    pub fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
+        let written = display_safe(path_bytes(path));
         let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
-        // A bare name of a device: `check sda` from whatever directory.
+        // A device's bare name: `check sda` in any directory.
         let name = path
             .file_name()
-            .map(|name| safe(name.as_bytes()))
+            .map(|name| display_safe(name.as_bytes()))
             .unwrap_or_default();
-        let known = known(facts);
+        let known = known_paths(facts);
         near.extend(
             known
                 .iter()
@@ -103,27 +98,27 @@ mod mistyped {
         near.extend(
             known
                 .iter()
-                .filter_map(|known| is_near(&written, known).map(|far| (far, known.clone()))),
+                .filter_map(|known| near_distance(&written, known).map(|far| (far, known.clone()))),
         );
-        let beneath = walk(host, path)
+        let beneath = similar_paths(host, path)
             .into_iter()
-            .map(|(far, path)| (far, safe(path_bytes(&path))));
+            .map(|(far, path)| (far, display_safe(path_bytes(&path))));
         near.extend(beneath);
-        // A mount point below a later mount stands in the kernel's table and cannot be reached.
+        // A mount point covered by a later mount is listed but cannot be reached.
         let is_gone = |near: &PathBuf| {
             host.stat(near)
-                .is_err_and(|miss| miss.kind == MissKind::Absent)
+                .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         };
         near.into_iter()
-            .map(|(_, near)| path_of(raw(&near)))
+            .map(|(_, near)| path_from_bytes(original_bytes(&near)))
             .find(|near| !is_gone(near))
     }
 
-    /// Devices, mount points and directories of servers.
-    fn known(facts: &FactSet) -> BTreeSet<String> {
-        let all = |key: &'static Key<String>| facts.known(key).into_iter().map(|(_, path)| path);
+    fn known_paths(facts: &FactSet) -> BTreeSet<String> {
+        let all =
+            |key: &'static Key<String>| facts.known_values(key).into_iter().map(|(_, path)| path);
         let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
-        let data = Area::ALL.iter().map(|area| area.database().data);
+        let data = Area::ALL.iter().map(|area| area.database().data_directory);
         [&device::PATH, &mount::POINT]
             .into_iter()
             .chain(data)
@@ -132,22 +127,22 @@ mod mistyped {
             .collect()
     }
 
-    /// The distance of two words that are near enough to be confused: one slip in three letters, at
-    /// most 4; `None` for others.
-    fn is_near(one: &str, other: &str) -> Option<usize> {
+    /// The edit distance of two words, `None` if too large to be a mistyping: one edit per three
+    /// letters, at most 4.
+    fn near_distance(one: &str, other: &str) -> Option<usize> {
         let far = distance(one, other);
         let letters = one.chars().count().max(other.chars().count());
         (far <= (letters / 3).clamp(1, 4)).then_some(far)
     }
 
-    /// Existing paths whose names differ only by slips, each with their sum.
-    fn walk(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
+    /// Existing paths with similar names, each with the sum of edits.
+    fn similar_paths(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
         let mut open = vec![(0, PathBuf::from("/"))];
         for part in path.components() {
             let Component::Normal(name) = part else {
                 continue;
             };
-            let word = safe(name.as_bytes());
+            let word = display_safe(name.as_bytes());
             let mut next: Vec<(usize, PathBuf)> = Vec::new();
             for (far, place) in &open {
                 let exact = place.join(name);
@@ -156,37 +151,39 @@ mod mistyped {
                     continue;
                 }
                 let names = host.list(place).unwrap_or_default();
-                let near = names
-                    .iter()
-                    .filter_map(|other| Some((is_near(&word, &safe(other.as_bytes()))?, other)));
+                let near = names.iter().filter_map(|other| {
+                    Some((
+                        near_distance(&word, &display_safe(other.as_bytes()))?,
+                        other,
+                    ))
+                });
                 next.extend(near.map(|(slips, other)| (far + slips, place.join(other))));
             }
             next.sort();
-            next.truncate(WIDEST);
+            next.truncate(MAX_BRANCHES);
             open = next;
         }
         open
     }
 }
-mod asked;
-mod found;
+mod discovery;
+mod request;
 mod role;
-mod shared {
-    //! Resources that database targets share (disks, a file system, a thin pool), and logs on
-    //! slower disks than their data.
+mod shared_resources {
+    //! Resources shared by database targets (disks, a file system, a thin pool), and logs on slower
+    //! disks than their data.
     //!
-    //! Only targets that a server uses are compared, so the cost does not grow with the number of
-    //! mounts. Two volumes of one thin pool run full together although each shows free space.
+    //! Only targets of servers are compared, so the cost does not grow with the number of mounts.
+    //! Two volumes of one thin pool fill up together although each shows free space.
 
     use std::collections::BTreeSet;
 
     use super::prospect::{ProspectiveTarget, file_system};
     use crate::facts::catalog::device::{self, Medium};
     use crate::facts::catalog::target::{self, Role};
-    use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+    use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 
-    /// The compared properties of a target.
-    struct One {
+    struct TargetResources {
         subject: Subject,
         roles: Vec<Role>,
         clusters: BTreeSet<String>,
@@ -195,29 +192,29 @@ mod shared {
         pools: BTreeSet<Subject>,
     }
 
-    /// Records the resources that the targets of servers share.
-    pub fn put(places: &[ProspectiveTarget], facts: &mut FactSet) {
-        let all: Vec<One> = places
+    pub fn record(places: &[ProspectiveTarget], facts: &mut FactSet) {
+        let all: Vec<TargetResources> = places
             .iter()
-            .filter_map(|place| one(facts, place))
+            .filter_map(|place| target_resources(facts, place))
             .collect();
         for of in &all {
             let others = || all.iter().filter(|other| other.subject != of.subject);
-            let named = |with: &dyn Fn(&One) -> bool| -> Vec<String> {
+            let named = |with: &dyn Fn(&TargetResources) -> bool| -> Vec<String> {
                 others()
                     .filter(|other| with(other))
                     .map(|other| other.subject.name().to_owned())
                     .collect()
             };
-            let same_fs =
-                |other: &One| of.file_system.is_some() && of.file_system == other.file_system;
+            let same_fs = |other: &TargetResources| {
+                of.file_system.is_some() && of.file_system == other.file_system
+            };
             let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
             let systems = named(&same_fs);
             let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
             let source = || Source::derived(["target.roles"]);
             let unseen = || {
                 Reading::unknown(
-                    Why::Absent,
+                    UnknownReason::Absent,
                     format!("a block device under {}", of.subject.name()),
                 )
             };
@@ -228,33 +225,33 @@ mod shared {
                     unseen()
                 }
             };
-            facts.put(
+            facts.insert(
                 &of.subject,
                 &target::SHARES_DISK,
                 known(disks, !of.disks.is_empty()),
             );
-            facts.put(
+            facts.insert(
                 &of.subject,
                 &target::SHARES_FILE_SYSTEM,
                 known(systems, of.file_system.is_some()),
             );
-            facts.put(
+            facts.insert(
                 &of.subject,
                 &target::SHARES_THIN_POOL,
                 known(pools, !of.disks.is_empty()),
             );
             let data = others().filter(|other| {
-                holds(other, Role::is_data) && !of.clusters.is_disjoint(&other.clusters)
+                has_role(other, Role::is_data) && !of.clusters.is_disjoint(&other.clusters)
             });
-            let data: Vec<&One> = data.collect();
-            if holds(of, is_log) {
-                let slower = slower(facts, of, &data);
-                facts.put(&of.subject, &target::SLOWER_THAN, slower);
+            let data: Vec<&TargetResources> = data.collect();
+            if has_role(of, is_log) {
+                let slower = faster_data_targets(facts, of, &data);
+                facts.insert(&of.subject, &target::SLOWER_THAN, slower);
             }
         }
     }
 
-    fn one(facts: &FactSet, place: &ProspectiveTarget) -> Option<One> {
+    fn target_resources(facts: &FactSet, place: &ProspectiveTarget) -> Option<TargetResources> {
         let subject = place.subject();
         let clusters: BTreeSet<String> = facts
             .value(&subject, &target::CLUSTERS)?
@@ -269,7 +266,7 @@ mod shared {
                 .is_some_and(|uuid| uuid.ends_with("-tpool"))
         };
         let stack = facts.stack(&subject);
-        Some(One {
+        Some(TargetResources {
             roles: facts.value(&subject, &target::ROLES).unwrap_or_default(),
             clusters,
             file_system: place
@@ -283,18 +280,22 @@ mod shared {
         })
     }
 
-    fn holds(one: &One, so: fn(Role) -> bool) -> bool {
+    fn has_role(one: &TargetResources, so: fn(Role) -> bool) -> bool {
         one.roles.iter().any(|role| so(*role))
     }
 
-    /// Whether a commit can wait for it.
+    /// A commit can wait for it.
     fn is_log(role: Role) -> bool {
         matches!(role, Role::Wal | Role::Redo | Role::Binlog)
     }
 
-    /// The data of the same server that lies on flash while this log waits for platters.
-    fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
-        let media = |one: &One| -> Option<BTreeSet<Medium>> {
+    /// Data targets of the same server on flash, while this log is on rotating disks.
+    fn faster_data_targets(
+        facts: &FactSet,
+        log: &TargetResources,
+        data: &[&TargetResources],
+    ) -> Reading<Vec<String>> {
+        let media = |one: &TargetResources| -> Option<BTreeSet<Medium>> {
             let media: Option<BTreeSet<Medium>> = one
                 .disks
                 .iter()
@@ -302,8 +303,11 @@ mod shared {
                 .collect();
             media.filter(|media| !media.is_empty())
         };
-        let unknown = |of: &One| {
-            Reading::unknown(Why::Absent, format!("the medium of {}", of.subject.name()))
+        let unknown = |of: &TargetResources| {
+            Reading::unknown(
+                UnknownReason::Absent,
+                format!("the medium of {}", of.subject.name()),
+            )
         };
         let Some(own) = media(log) else {
             return unknown(log);
@@ -313,8 +317,8 @@ mod shared {
             let Some(theirs) = media(one) else {
                 return unknown(one);
             };
-            if own.iter().any(|medium| medium.turns())
-                && !theirs.iter().any(|medium| medium.turns())
+            if own.iter().any(|medium| medium.is_rotating())
+                && !theirs.iter().any(|medium| medium.is_rotating())
             {
                 slower.push(one.subject.name().to_owned());
             }
@@ -331,43 +335,43 @@ use super::collector::{Collector, Request};
 use crate::facts::catalog::mount;
 use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Scope, Subject};
-use crate::host::{Host, path_of};
-use crate::text::raw;
-use crate::workers;
+use crate::host::{Host, path_from_bytes};
+use crate::parallel;
+use crate::text::original_bytes;
 
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
-/// The error in the target that was asked for, as far as it shows before anything is read.
-pub fn mistake(host: &dyn Host, request: &Request) -> Option<TargetNote> {
+/// The first error in the requested target, found before collecting.
+pub fn request_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
-    asked::mistake(
+    request::target_error(
         host,
         path,
         &host.stat(path),
-        request.new,
+        request.allow_missing,
         &FactSet::default(),
     )
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let homes = role::homes(facts);
+    let homes = role::server_directories(facts);
     let places = match &request.target {
-        Some(path) => asked::places(host, path, request.new, &homes, facts),
-        None => found::places(host, &homes, facts),
+        Some(path) => request::requested_targets(host, path, request.allow_missing, &homes, facts),
+        None => discovery::discovered_targets(host, &homes, facts),
     };
-    let swapping = describe::swapping_leaves(facts);
-    let looks = workers::each(&places, |place| describe::look(host, place));
+    let swapping = describe::swap_disks(facts);
+    let looks = parallel::map(&places, |place| describe::read_properties(host, place));
     for (place, look) in places.iter().zip(looks) {
-        let wal = role::put(place, &homes, facts);
-        describe::put(host, place, look, &wal, swapping.as_ref(), facts);
+        let wal = role::record(place, &homes, facts);
+        describe::record(host, place, look, &wal, swapping.as_ref(), facts);
     }
-    shared::put(&places, facts);
+    shared_resources::record(&places, facts);
 }
 
-/// Asks everything that any later target needs: mount points of disks, and the directories of
-/// databases. A file system that other machines or processes serve is left alone, because nobody
-/// named it.
-pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
+/// For captures: asks everything that any later target needs, from mount points of disks to
+/// directories of databases. File systems of other hosts or processes (network, FUSE) are left
+/// alone.
+pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
     let mut facts = facts.clone();
     let local = |mount: &&Subject| {
         let class = facts.value(mount, &mount::CLASS);
@@ -376,18 +380,21 @@ pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
     };
     let points = facts.subjects(Scope::Mount).filter(local);
     let points = points.filter_map(|mount| facts.value(mount, &mount::POINT));
-    let mut paths: BTreeSet<PathBuf> = points.map(|point| path_of(raw(&point))).collect();
-    let homes = role::homes(&mut facts);
+    let mut paths: BTreeSet<PathBuf> = points
+        .map(|point| path_from_bytes(original_bytes(&point)))
+        .collect();
+    let homes = role::server_directories(&mut facts);
     paths.extend(
         homes
             .iter()
-            .flat_map(ServerDirectories::apart)
+            .flat_map(ServerDirectories::one_per_file_system)
             .map(|spot| spot.path.clone()),
     );
     for path in paths {
-        let place = asked::place(host, &path, &mut facts);
+        let place = request::requested_target(host, &path, &mut facts);
         if let Some(place) = &place {
-            drop(describe::look(host, place));
+            // Only the questions matter: the host records the answers.
+            drop(describe::read_properties(host, place));
         }
     }
 }

@@ -1,25 +1,22 @@
-//! A host for unit tests: a tree of files and links written in the test; directories follow from
-//! the paths.
+//! A host for unit tests: files and links that the test sets; directories follow from the paths.
 //!
-//! It is no recorded host: it holds the few answers of a test and answers *absent* to everything
-//! else.
+//! Unlike a recorded host, it answers *absent* to everything that was not set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
 use crate::facts::{FactRow, FactSet, Reading};
-use crate::host::{Host, Miss, MissKind, Question, Stat, path_bytes};
+use crate::host::{Host, HostError, HostErrorKind, Question, Stat, path_bytes};
 
-/// Answers by question, and which questions were asked.
 #[derive(Default)]
-pub(crate) struct Fake {
-    answers: BTreeMap<Question, Result<Vec<u8>, Miss>>,
+pub(crate) struct FakeHost {
+    answers: BTreeMap<Question, Result<Vec<u8>, HostError>>,
     asked: Mutex<Vec<Question>>,
 }
 
-impl Fake {
-    /// A file with this text; an attribute of sysfs ends its line.
+impl FakeHost {
+    /// Adds a file; files below /sys get a final newline, as the kernel writes it.
     pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
         let (path, mut text) = (path.as_ref().to_owned(), text.as_ref().to_vec());
         if (path.starts_with("/sys") || path == Path::new("/proc/version"))
@@ -37,8 +34,8 @@ impl Fake {
         })
     }
 
-    /// The answer of stat for a path: its type and permissions, as in `st_mode`.
-    pub(crate) fn node(self, path: &str, mode: u64) -> Self {
+    /// Sets the answer of stat(2); `mode` is `st_mode`, with type and permissions.
+    pub(crate) fn stat_node(self, path: &str, mode: u64) -> Self {
         let (node_major, node_minor) = (253, 0);
         let stat = Stat {
             mode,
@@ -50,7 +47,7 @@ impl Fake {
             node_minor,
             inode: 1,
             size: 4096,
-            changed: None,
+            ctime: None,
         };
         self.answer(Question::Stat(path.into()), stat.encode())
     }
@@ -64,17 +61,17 @@ impl Fake {
         self
     }
 
-    pub(crate) fn refuse(mut self, question: Question, kind: MissKind) -> Self {
+    pub(crate) fn refuse(mut self, question: Question, kind: HostErrorKind) -> Self {
         self.answers
-            .insert(question, Err(Miss::new(kind, "refused")));
+            .insert(question, Err(HostError::new(kind, "refused")));
         self
     }
 
-    pub(crate) fn asked(&self) -> Vec<Question> {
+    pub(crate) fn asked_questions(&self) -> Vec<Question> {
         self.asked.lock().unwrap().clone()
     }
 
-    fn children(&self, directory: &Path) -> Result<Vec<u8>, Miss> {
+    fn children(&self, directory: &Path) -> Result<Vec<u8>, HostError> {
         let mut names = BTreeSet::new();
         for question in self.answers.keys() {
             if let Question::Read(path) | Question::Link(path) = question
@@ -85,36 +82,35 @@ impl Fake {
             }
         }
         if names.is_empty() {
-            Err(Miss::new(MissKind::Absent, ""))
+            Err(HostError::new(HostErrorKind::Absent, ""))
         } else {
             Ok(names.into_iter().collect::<Vec<_>>().join(&0))
         }
     }
 }
 
-impl Host for Fake {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+impl Host for FakeHost {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         self.asked.lock().unwrap().push(question.clone());
         let answer = self
             .answers
             .get(question)
-            .or_else(|| self.answers.get(question.bare()));
-        match (answer, question.bare()) {
+            .or_else(|| self.answers.get(question.inner()));
+        match (answer, question.inner()) {
             (Some(answer), _) => answer.clone(),
             (None, Question::List(directory)) => self.children(directory),
-            (None, _) => Err(Miss::new(MissKind::Absent, "no such file")),
+            (None, _) => Err(HostError::new(HostErrorKind::Absent, "no such file")),
         }
     }
 }
 
-/// The notes, as sentences.
-pub(crate) fn sentences(facts: &FactSet) -> Vec<String> {
-    facts.warnings().iter().map(ToString::to_string).collect()
+pub(crate) fn note_sentences(facts: &FactSet) -> Vec<String> {
+    facts.notes().iter().map(ToString::to_string).collect()
 }
 
-/// All text of a set that is displayed: names, values, sources, reasons and warnings.
-pub(crate) fn shown(facts: &FactSet) -> String {
-    let mut out = sentences(facts);
+/// All displayed text of a fact set: names, values, sources, reasons and warnings.
+pub(crate) fn displayed_text(facts: &FactSet) -> String {
+    let mut out = note_sentences(facts);
     for FactRow {
         subject, reading, ..
     } in facts.rows()

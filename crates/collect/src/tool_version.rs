@@ -1,39 +1,43 @@
-//! The version that a program of the system tells of itself.
+//! Versions of installed programs, from their own output.
 //!
-//! Which programs are asked is left to the collectors. mke2fs and mdadm print their version on
+//! Which programs are run is left to the collectors. mke2fs and mdadm print their version on
 //! standard error, which [`Host::run`] joins to standard output.
 
 use super::collector::Request;
-use super::refusal::{not_run, refused};
-use crate::facts::{Reading, Remedy, Source, Why};
-use crate::host::{Host, MissKind, Tool};
-use crate::text::safe;
+use super::refusal::{error_reading, programs_disabled};
+use crate::facts::{Reading, Remedy, Source, UnknownReason};
+use crate::host::{Host, HostErrorKind, Tool};
+use crate::text::display_safe;
 use crate::version::Version;
 
-/// The version that a program prints with this argument; with `without_programs` it is not run.
+/// Runs the tool with `argument`, unless the request forbids programs.
 pub fn version(host: &dyn Host, request: &Request, tool: Tool, argument: &str) -> Reading<Version> {
     if request.without_programs {
-        return not_run();
+        return programs_disabled();
     }
     let argv = format!("{} {argument}", tool.name());
     match host.run(tool, &[argument]) {
         Ok(answer) => first_version(&answer).map_or_else(
-            || Reading::unknown(Why::Malformed, format!("`{argv}` names no version")),
+            || {
+                Reading::unknown(
+                    UnknownReason::Malformed,
+                    format!("`{argv}` printed no version"),
+                )
+            },
             |version| Reading::known(version, Source::Command { argv: argv.clone() }),
         ),
-        // Rules ask for the version of e2fsprogs; that the others are not installed is worth
-        // knowing and no gap.
-        Err(miss) if miss.kind == MissKind::Absent && tool == Tool::Mke2fs => {
-            refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned()))
+        // Rules need the version of e2fsprogs, so its absence is a gap; other tools may be missing.
+        Err(miss) if miss.kind == HostErrorKind::Absent && tool == Tool::Mke2fs => {
+            error_reading(&miss, &argv).with_remedy(Remedy::Install(tool.package().to_owned()))
         }
-        Err(miss) => refused(&miss, &argv),
+        Err(miss) => error_reading(&miss, &argv),
     }
 }
 
-/// The first word that is a version with at least two numbers: each tool puts its own name, and
-/// nothing with a dot and digits, before it.
+/// The first word with at least two version numbers: no tool prints a dotted number before its
+/// version.
 fn first_version(answer: &[u8]) -> Option<Version> {
-    let text = safe(
+    let text = display_safe(
         &answer
             .iter()
             .map(|b| if b.is_ascii_whitespace() { b' ' } else { *b })
@@ -41,12 +45,12 @@ fn first_version(answer: &[u8]) -> Option<Version> {
     );
     text.split(' ')
         .filter_map(Version::parse)
-        .find(|version| version.depth() >= 2)
+        .find(|version| version.number_count() >= 2)
 }
 
-/// The version of a program that no judgement on this machine asks for.
-pub fn not_needed() -> Reading<Version> {
-    Reading::unknown(Why::Absent, "nothing in sight needs it")
+/// For a tool that no rule needs on this host.
+pub fn unneeded_version() -> Reading<Version> {
+    Reading::unknown(UnknownReason::Absent, "nothing on this host needs it")
 }
 
 #[cfg(test)]
@@ -65,7 +69,7 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
             if let Some(version) = first_version(&bytes) {
-                prop_assert!(!version.to_string().chars().any(crate::text::is_treacherous));
+                prop_assert!(!version.to_string().chars().any(crate::text::is_display_unsafe));
             }
         }
     }

@@ -1,49 +1,44 @@
-//! The durability verdict: a transaction was reported committed and the power fails; does it
-//! survive?
+//! The durability verdict: does a transaction that was reported committed survive a power failure?
 //!
-//! Evidence of four layers (database, belief, claim, measurement) is joined along every path from
-//! the target to every disk, and the worst on any path wins. Facts go in, facts and a [`Verdict`]
-//! come out; nothing is read here. Belief is usually a copy of claim, so their agreement is no
-//! second proof. A measurement can only lower a verdict.
+//! Evidence of four layers (database, kernel, device, measurement) is joined along every path from
+//! the target to its disks; the worst path decides. A measurement can only lower a verdict.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod ask {
-    //! Asks for facts on behalf of a judgement, and records which were used, which of those were
-    //! assumed, and which were missing. The judgement itself is left to the layers.
+mod fact_reader {
+    //! Reads facts for a judgement and records which were used, which of those are assumed, and
+    //! which are missing.
 
     use std::collections::BTreeSet;
 
-    use crate::facts::{FactSet, FactValue, Key, Need, Remedy, Source, Subject, Why};
+    use crate::facts::{
+        FactSet, FactValue, Key, MissingFact, Remedy, Source, Subject, UnknownReason,
+    };
 
-    /// A questioner of facts that records its questions.
     #[derive(Clone, Debug)]
-    pub struct Ask<'a> {
-        /// The facts that are asked.
+    pub struct FactReader<'a> {
         pub facts: &'a FactSet,
-        /// The record of the questions.
-        pub asked: FactDependencies,
+        pub dependencies: FactDependencies,
     }
 
-    /// The facts that were asked for, and their answers.
+    /// The facts that a judgement read, and those that it lacked.
     #[derive(Clone, Debug, Default)]
     pub struct FactDependencies {
-        /// Names of the known facts.
         pub used: BTreeSet<&'static str>,
         /// The assumed ones among them, with their subject, for display.
         pub assumed: BTreeSet<String>,
         /// Facts that were needed and are unknown.
-        pub missing: BTreeSet<Need>,
+        pub missing: BTreeSet<MissingFact>,
     }
 
     impl FactDependencies {
-        /// Adds the record of another judgement.
+        /// Adds the dependencies of another judgement.
         pub fn extend(&mut self, other: &Self) {
             self.used.extend(&other.used);
             self.assumed.extend(other.assumed.iter().cloned());
             self.missing.extend(other.missing.iter().cloned());
         }
 
-        /// The source of a conclusion from these answers.
+        /// The source of a conclusion from these facts.
         pub fn source(&self) -> Source {
             Source::Derived {
                 of: self.used.iter().map(|&name| name.to_owned()).collect(),
@@ -52,66 +47,71 @@ mod ask {
         }
     }
 
-    impl<'a> Ask<'a> {
-        /// A questioner without any questions yet.
+    impl<'a> FactReader<'a> {
         pub fn new(facts: &'a FactSet) -> Self {
             Self {
                 facts,
-                asked: FactDependencies::default(),
+                dependencies: FactDependencies::default(),
             }
         }
 
-        /// The value of a fact where it is known; an unknown one is not recorded as missing.
-        pub fn value<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
+        /// The value of a fact, if known. An unknown one is not recorded as missing.
+        pub fn get<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
             let reading = self.facts.reading(subject, key.id());
             let source = reading.source()?;
-            self.asked.used.insert(key.name());
+            self.dependencies.used.insert(key.name());
             if !source.is_evidence() {
-                self.asked
+                self.dependencies
                     .assumed
                     .insert(format!("{} of {subject}", key.name()));
             }
             reading.value().and_then(T::from_value)
         }
 
-        /// The value of a fact; an unknown one is recorded as missing.
-        pub fn need<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
-            let value = self.value(subject, key);
+        /// The value of a fact. An unknown one is recorded as missing.
+        pub fn require<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
+            let value = self.get(subject, key);
             if value.is_none() {
-                self.miss(subject, key, None);
+                self.note_missing(subject, key, None);
             }
             value
         }
 
-        /// Records a fact as missing. The remedy is used when its reading names none.
-        pub fn miss<T: FactValue>(
+        /// Records a fact as missing. `remedy` applies where the reading itself names none.
+        pub fn note_missing<T: FactValue>(
             &mut self,
             subject: &Subject,
             key: &Key<T>,
             remedy: Option<&str>,
         ) {
             let reading = self.facts.reading(subject, key.id());
-            if let Some(mut need) = Need::from_reading(subject, key.name(), reading) {
+            if let Some(mut need) = MissingFact::from_reading(subject, key.name(), reading) {
                 need.remedy = need
                     .remedy
                     .or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
-                self.asked.missing.insert(need);
+                self.dependencies.missing.insert(need);
             }
         }
 
-        /// Records as missing what no reading on this machine supplies: why, and whom to ask.
-        pub fn lack<T>(&mut self, subject: &Subject, key: &Key<T>, detail: &str, remedy: String) {
-            self.asked.missing.insert(Need {
+        /// Records as missing what no reading on this host can supply, with whom to ask.
+        pub fn note_absent<T>(
+            &mut self,
+            subject: &Subject,
+            key: &Key<T>,
+            detail: &str,
+            remedy: String,
+        ) {
+            self.dependencies.missing.insert(MissingFact {
                 subject: subject.clone(),
                 fact: key.name().to_owned(),
-                why: Why::Absent,
+                why: UnknownReason::Absent,
                 detail: detail.to_owned(),
                 remedy: Some(Remedy::Do(remedy)),
             });
         }
 
-        /// Where a fact was read; empty when it is unknown.
-        pub fn origin<T>(&self, subject: &Subject, key: &Key<T>) -> String {
+        /// The source of a fact in words; empty if the fact is unknown.
+        pub fn source_text<T>(&self, subject: &Subject, key: &Key<T>) -> String {
             self.facts
                 .reading(subject, key.id())
                 .source()
@@ -120,204 +120,191 @@ mod ask {
         }
     }
 }
-mod belief;
-mod cap;
-mod claim;
 mod controller;
 mod database;
+mod device_view;
 mod hop;
-mod mend;
+mod kernel_view;
 mod page;
+mod remedy;
 mod route;
+mod rule_cap;
 mod verdict;
-mod drilled {
-    //! The drill layer: the losses recorded when the power of this very stack was cut, from a
-    //! record that the user named.
-    //!
-    //! A recorded loss always counts. A record without one turns *unproven* into *proven by drill*,
-    //! but only where everything about the database is known: the drill writes past the server. It
-    //! overrides no other layer. Where a layer is *at risk*, or layers disagree, twenty clean cuts
-    //! change nothing, because a cache may have been empty by chance.
+mod drill_record {
+    //! The drill layer: commits lost when the power of this very stack was cut, from a record that
+    //! the user named. A loss always counts. A clean record only turns *unproven* into *proven by
+    //! drill*: a cache may have been empty by chance.
 
-    use super::ask::Ask;
-    use super::{Bears, Evidence, Layer, Mend, Path, Standing};
+    use super::fact_reader::FactReader;
+    use super::{Evidence, Impact, Layer, Path, Remedy, VerdictKind};
     use crate::facts::Subject;
     use crate::facts::catalog::drill;
-    use crate::text::grouped;
+    use crate::text::group_digits;
 
-    /// The content of a record for a target.
-    pub struct Drilled {
+    pub struct DrillRecord {
         target: Subject,
-        on: String,
+        last_date: String,
         cuts: u64,
         acknowledged: u64,
         lost: u64,
         source: String,
     }
 
-    /// The content of a record for a target, if one was named and is about the stack below the
-    /// target.
-    pub fn ask(ask: &mut Ask, target: &Subject) -> Option<Drilled> {
-        // Read without the questioner: the verdict names the drill itself, and counts as observed
-        // nevertheless.
+    /// The record for a target, if the user named one and it is about the target's stack.
+    pub fn find_record(ask: &mut FactReader, target: &Subject) -> Option<DrillRecord> {
+        // Read directly: a recorded read would mark the drill as assumed, and the verdict names it.
         let facts = ask.facts;
         let cuts = facts.value(target, &drill::CUTS).filter(|cuts| *cuts > 0)?;
-        ask.asked.used.insert(drill::CUTS.name());
-        Some(Drilled {
+        ask.dependencies.used.insert(drill::CUTS.name());
+        Some(DrillRecord {
             target: target.clone(),
-            on: facts.value(target, &drill::ON)?,
+            last_date: facts.value(target, &drill::ON)?,
             cuts,
             acknowledged: facts
                 .value(target, &drill::ACKNOWLEDGED)
                 .filter(|count| *count > 0)?,
             lost: facts.value(target, &drill::LOST)?,
-            source: ask.origin(target, &drill::CUTS),
+            source: ask.source_text(target, &drill::CUTS),
         })
     }
 
-    impl Drilled {
-        /// The record as a piece of evidence.
+    impl DrillRecord {
         pub fn evidence(&self) -> Evidence {
             let bears = match self.lost {
-                0 => Bears::Durable,
-                _ => Bears::AtRisk(Mend::LostBelow(self.target.clone())),
+                0 => Impact::Durable,
+                _ => Impact::AtRisk(Remedy::FindLostFlushes(self.target.clone())),
             };
             Evidence::new(
                 Layer::Measurement,
                 &self.target,
                 bears,
-                self.says(),
+                self.evidence_text(),
                 self.source.clone(),
             )
         }
 
-        /// Raises *unproven* to *proven by drill*, unless the database's part of any path is
-        /// unproven, or a rule caps it.
-        pub fn settle(&self, paths: &mut [Path]) {
+        /// Raises *unproven* to *proven by drill*, unless the database's part of a path is unproven
+        /// or a rule caps it.
+        pub fn raise_unproven(&self, paths: &mut [Path]) {
             let open = |path: &Path| {
                 let stays = |one: &Evidence| {
                     (one.layer.is_database() || one.layer.is_rule()) && one.standing.is_unproven()
                 };
-                path.standing < Standing::Unproven || path.evidence.iter().any(stays)
+                path.standing < VerdictKind::Unproven || path.evidence.iter().any(stays)
             };
             if self.lost > 0 || paths.iter().any(open) {
                 return;
             }
             for path in paths.iter_mut().filter(|path| path.standing.is_unproven()) {
-                path.standing = Standing::ProvenByDrill;
+                path.standing = VerdictKind::ProvenByDrill;
             }
         }
 
-        /// The verdict as a sentence.
+        /// The verdict in one sentence.
         pub fn sentence(&self) -> String {
-            let share = self.least_share_found() * 100.0;
+            let share = self.detectable_share() * 100.0;
             format!(
-                "Proven by drill on {}: {}. The facts alone do not show it, for the reasons below; and a cause that strikes in \
-             less than {share:.0} % of power cuts may have been missed.",
-                self.on,
-                self.counts()
+                "Proven by drill on {}: {}. The facts alone do not show it (reasons below). A fault in fewer than {share:.0} % \
+             of power cuts may have been missed.",
+                self.last_date,
+                self.counts_text()
             )
         }
 
-        fn says(&self) -> String {
-            format!("a drill, the last on {}: {}", self.on, self.counts())
+        fn evidence_text(&self) -> String {
+            format!("last drill on {}: {}", self.last_date, self.counts_text())
         }
 
-        fn counts(&self) -> String {
+        fn counts_text(&self) -> String {
             let Self {
                 cuts,
                 acknowledged,
                 lost,
                 ..
             } = self;
-            let acknowledged = grouped(*acknowledged);
+            let acknowledged = group_digits(*acknowledged);
             let lost = if *lost == 0 {
                 "none".to_owned()
             } else {
-                grouped(*lost)
+                group_digits(*lost)
             };
             let cuts = if *cuts == 1 {
                 "1 power cut".to_owned()
             } else {
                 format!("{cuts} power cuts")
             };
-            format!("of {acknowledged} acknowledged commits {lost} lost in {cuts} of this stack")
+            format!("{acknowledged} acknowledged commits, {lost} lost in {cuts} of this stack")
         }
 
-        /// The smallest share of cuts with a loss that would have shown with 95 % probability: 1 −
-        /// 0.05^(1/cuts).
-        fn least_share_found(&self) -> f64 {
+        /// The smallest share of power cuts with a loss that would have shown with 95 %
+        /// probability: 1 − 0.05^(1/cuts).
+        fn detectable_share(&self) -> f64 {
             1.0 - 0.05_f64.powf(1.0 / f64::from(u32::try_from(self.cuts).unwrap_or(u32::MAX)))
         }
     }
 }
 mod flush_path;
-mod join;
-mod measured;
+mod measurement;
 mod redundancy;
-mod facts {
-    //! Puts the conclusions into the facts, where rules and screens find them: `device.cache` of
-    //! every disk at a bottom, and the verdict, cache, flush, interlock and pages of every target.
-    //! The conclusions themselves are made in [`super::join`], [`super::interlock`] and
-    //! [`super::page`].
+mod verdict_builder;
+mod fact_writer {
+    //! Writes conclusions as facts for rules and screens: `device.cache` of every leaf disk, and
+    //! the verdict, cache, flush, interlock and pages of every target.
 
-    use super::claim::Leaf;
-    use super::join::Judgement;
+    use super::device_view::DiskAssessment;
     use super::page::PageConclusion;
+    use super::verdict_builder::Judgement;
     use crate::facts::catalog::{device, target};
-    use crate::facts::{FactSet, Reading, Subject, Why};
+    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
 
-    /// Records the kind of a disk's cache.
-    pub fn put_disk(facts: &mut FactSet, disk: &Subject, leaf: &Leaf) {
-        facts.know(disk, &device::CACHE, leaf.cache, leaf.asked.source());
+    pub fn write_disk_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment) {
+        facts.insert_known(disk, &device::CACHE, leaf.cache, leaf.dependencies.source());
         let guarantor = match leaf.guarantor {
-            Some(guarantor) => Reading::known(guarantor, leaf.asked.source()),
+            Some(guarantor) => Reading::known(guarantor, leaf.dependencies.source()),
             None => Reading::unknown(
-                Why::Absent,
-                "nobody vouches for it, or this host shows what it holds",
+                UnknownReason::Absent,
+                "none known, or none needed: this host can see its cache",
             ),
         };
-        facts.put(disk, &device::GUARANTOR, guarantor);
+        facts.insert(disk, &device::GUARANTOR, guarantor);
     }
 
-    /// Records the conclusions about a target.
-    pub fn put_target(
+    pub fn write_target_facts(
         facts: &mut FactSet,
         of: &Subject,
         found: &Judgement,
         interlock: Reading<bool>,
     ) {
-        let source = found.asked.source();
-        facts.know(of, &target::VERDICT, found.verdict.standing, source.clone());
-        facts.know(
+        let source = found.dependencies.source();
+        facts.insert_known(of, &target::VERDICT, found.verdict.standing, source.clone());
+        facts.insert_known(
             of,
             &target::REDUNDANCY,
             found.verdict.redundancy,
             source.clone(),
         );
-        facts.know(of, &target::CACHE, found.cache, source.clone());
-        facts.know(of, &target::FLUSH, found.flush.flush(), source.clone());
+        facts.insert_known(of, &target::CACHE, found.cache, source.clone());
+        facts.insert_known(of, &target::FLUSH, found.flush.to_flush(), source.clone());
         let by = found.suppressed_by.iter().copied().collect();
         if let Some((here, says)) = &found.remedy {
             let (key, other) = (&target::REMEDY, &target::NO_REMEDY);
             let (key, other) = if *here { (key, other) } else { (other, key) };
-            facts.know(of, key, says.clone(), source.clone());
-            facts.put(
+            facts.insert_known(of, key, says.clone(), source.clone());
+            facts.insert(
                 of,
                 other,
-                Reading::unknown(Why::Absent, format!("{} says what there is", key.name())),
+                Reading::unknown(UnknownReason::Absent, format!("see {}", key.name())),
             );
         }
-        facts.know(of, &target::SUPPRESSED_BY, by, source);
-        facts.put(of, &target::COMMIT_OFF_FOR, found.commit_off_for.clone());
-        facts.put(of, &target::INTERLOCK, interlock);
+        facts.insert_known(of, &target::SUPPRESSED_BY, by, source);
+        facts.insert(of, &target::COMMIT_OFF_FOR, found.commit_off_for.clone());
+        facts.insert(of, &target::INTERLOCK, interlock);
     }
 
-    /// Records the conclusions about the pages on a target.
-    pub fn put_pages(facts: &mut FactSet, of: &Subject, pages: PageConclusion) {
-        facts.put(of, &target::PAGE_WRITES, pages.writes);
-        facts.put(of, &target::PAGE_LINK, pages.link);
-        facts.put(of, &target::PAGE_LINKS, pages.links);
+    pub fn write_page_facts(facts: &mut FactSet, of: &Subject, pages: PageConclusion) {
+        facts.insert(of, &target::PAGE_WRITES, pages.writes);
+        facts.insert(of, &target::PAGE_LINK, pages.link);
+        facts.insert(of, &target::PAGE_LINKS, pages.links);
     }
 }
 mod interlock;
@@ -326,43 +313,43 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use cap::{Cap, Caps};
-pub use hop::{Fate, FlushHop, HopKind};
-pub use mend::{Bears, Mend};
-pub use verdict::{Evidence, Layer, Path, Standing, UndecidedCap, Verdict};
+pub use hop::{FlushHop, FlushState, HopKind};
+pub use remedy::{Impact, Remedy};
+pub use rule_cap::{Cap, Caps};
+pub use verdict::{Evidence, Layer, Path, UndecidedCap, Verdict, VerdictKind};
 
 use crate::bounds::ROUTES;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, Scope, Subject};
-use crate::workers;
-use claim::Leaf;
+use crate::parallel;
+use device_view::DiskAssessment;
 
-/// Judges every target that is a directory and puts the conclusions into the facts: `device.cache`
-/// of every disk at a bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`,
-/// `.flush_suppressed_by`, `.commit_off_for`, `.page_writes` with its links, and
-/// `.flush_removal_allowed`. `live` is whether the facts are of this machine; measurements of
-/// another one open no interlock. `caps` are the rules that lower a verdict.
-pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
+/// Judges every directory target and writes the conclusions as facts (`device.cache` and the
+/// derived `target.*` facts).
+///
+/// `live`: the facts are of this host; measurements of another one open no interlock. `caps`: rules
+/// that lower a verdict.
+pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {
         let disks = facts
             .subjects(Scope::Device)
-            .filter(|device| is_bottom(facts, device))
+            .filter(|device| is_leaf_device(facts, device))
             .cloned();
         disks
             .chain(
                 facts
                     .subjects(Scope::Target)
-                    .flat_map(|top| facts.leaves(top)),
+                    .flat_map(|top| facts.bottom_devices(top)),
             )
             .collect()
     };
     let bottoms: Vec<Subject> = bottoms.into_iter().collect();
-    let leaves = workers::each(&bottoms, |disk| claim::leaf(facts, disk));
-    let disks: BTreeMap<Subject, Leaf> = bottoms.into_iter().zip(leaves).collect();
+    let leaves = parallel::map(&bottoms, |disk| device_view::assess_disk(facts, disk));
+    let disks: BTreeMap<Subject, DiskAssessment> = bottoms.into_iter().zip(leaves).collect();
     for (disk, leaf) in &disks {
-        facts::put_disk(facts, disk, leaf);
+        fact_writer::write_disk_facts(facts, disk, leaf);
     }
 
     let is_directory = |of: &&Subject| {
@@ -375,22 +362,22 @@ pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
         .filter(is_directory)
         .cloned()
         .collect();
-    let judged = workers::each(&targets, |of| {
-        let found = join::judge(facts, of, &disks, caps);
+    let judged = parallel::map(&targets, |of| {
+        let found = verdict_builder::judge_target(facts, of, &disks, caps);
         let below: Vec<_> = facts
-            .leaves(of)
+            .bottom_devices(of)
             .into_iter()
             .filter_map(|disk| disks.get_key_value(&disk))
             .collect();
-        let interlock = interlock::judge(facts, of, &found, &below, live);
-        (found, interlock, pages(facts, of))
+        let interlock = interlock::evaluate_interlock(facts, of, &found, &below, live);
+        (found, interlock, target_pages(facts, of))
     });
     let mut verdicts = Vec::new();
     for (of, (found, interlock, pages)) in targets.iter().zip(judged) {
-        facts::put_target(facts, of, &found, interlock);
-        facts::put_pages(facts, of, pages);
+        fact_writer::write_target_facts(facts, of, &found, interlock);
+        fact_writer::write_page_facts(facts, of, pages);
         if found.merged {
-            facts.warn(StorageNote::RoutesBeyondBound {
+            facts.add_note(StorageNote::RoutesBeyondBound {
                 target: of.clone(),
                 most: ROUTES,
             });
@@ -400,17 +387,15 @@ pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
     verdicts
 }
 
-/// The conclusions about the pages that servers keep on a target.
-fn pages(facts: &FactSet, of: &Subject) -> page::PageConclusion {
-    if database::may_tear(&mut ask::Ask::new(facts), of) {
-        page::conclude(facts, of, &database::clusters(facts, of))
+fn target_pages(facts: &FactSet, of: &Subject) -> page::PageConclusion {
+    if database::may_tear(&mut fact_reader::FactReader::new(facts), of) {
+        page::page_conclusion(facts, of, &database::clusters(facts, of))
     } else {
-        page::PageConclusion::elsewhere()
+        page::PageConclusion::no_pages()
     }
 }
 
-/// Whether a device is a disk at the bottom of its stack.
-fn is_bottom(facts: &FactSet, device: &Subject) -> bool {
+fn is_leaf_device(facts: &FactSet, device: &Subject) -> bool {
     let may_be = |kind: DeviceKind| {
         matches!(
             kind,

@@ -1,47 +1,44 @@
-//! Rules: conditions over facts, with advice. They are data (`rules/*.toml`), three-valued, and
+//! Rules: conditions over facts, with advice, as data in `rules/*.toml`. They are three-valued and
 //! carry their own examples.
 //!
-//! This layer reads no machine and prints nothing: facts go in, findings come out, and every
-//! sub-condition is kept as a trace. Advice that can lose data is held back unless every fact that
-//! decides it was observed on this machine.
+//! Advice that can lose data is blocked unless every deciding fact was observed on this host.
 
 mod diagnostic;
 pub mod evidence {
-    //! Published measurements that support or contradict a rule: figures with the machine they come
-    //! from.
+    //! Published measurements for or against a rule.
     //!
-    //! A caveat is required. A measurement of another machine is no measurement of this one, and
-    //! figures without their limits have kept bad advice alive.
+    //! The caveat is required: a measurement of another host is none of this one, and figures
+    //! without their limits keep bad advice alive.
 
     use serde::Serialize;
 
-    /// A measurement that was published.
+    /// A published measurement.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Study {
-        /// Who measured, and where it can be read.
+        /// Who measured, and where to read it.
         pub source: String,
-        /// When it was measured, or else published.
+        /// The year of the measurement, or else of its publication.
         pub year: u16,
-        /// Of which kernel; absent when the source does not say.
+        /// The kernel; absent if the source does not state it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub kernel: Option<String>,
-        /// On what; absent when the source does not say.
+        /// The hardware; absent if the source does not state it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub hardware: Option<String>,
         /// What was measured, with its figures.
         #[serde(rename = "text")]
-        pub says: String,
+        pub text: String,
         /// What limits it.
         pub caveat: String,
-        /// What has shown since that it does not hold, or holds no longer.
+        /// Later evidence that it does not hold, or no longer.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub contradicted_by: Option<String>,
     }
 
     impl Study {
-        /// The date, and the machine.
-        pub fn setting(&self) -> String {
+        /// Year, kernel and hardware.
+        pub fn setup_text(&self) -> String {
             let kernel = self
                 .kernel
                 .as_ref()
@@ -52,12 +49,11 @@ pub mod evidence {
             format!("{}, {kernel}, {hardware}", self.year)
         }
 
-        /// One line each: the result, its date and machine, its limits, later contradictions, and
-        /// the source.
+        /// One line each: result, setup, caveat, later contradictions, source.
         pub fn lines(&self) -> Vec<String> {
             let mut lines = vec![
-                self.says.clone(),
-                format!("measured: {}", self.setting()),
+                self.text.clone(),
+                format!("measured: {}", self.setup_text()),
                 format!("caveat: {}", self.caveat),
             ];
             lines.extend(
@@ -78,27 +74,24 @@ mod file {
     use serde::{Deserialize, Serialize};
     use sha2::{Digest as _, Sha256};
 
-    /// A rule file.
     #[derive(Clone, Debug, Serialize, Deserialize)]
     pub struct RuleFile {
-        /// Its name as the user knows it.
+        /// As the user named it.
         pub name: String,
-        /// What it contains.
         pub text: String,
     }
 
-    /// A rule file of the user's.
+    /// A user's rule file.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct UserFile {
-        /// Its name as the user knows it.
+        /// Its name as the user gave it.
         pub file: String,
-        /// SHA-256 of what it contains, with whatever mistakes.
+        /// SHA-256 of its contents, mistakes included.
         pub sha256: String,
     }
 
     impl UserFile {
-        /// The entry of a file.
         pub fn from_file(file: &RuleFile) -> Self {
             Self {
                 file: file.name.clone(),
@@ -106,8 +99,8 @@ mod file {
             }
         }
 
-        /// The name under which it counts.
-        pub(super) fn counts_as(&self) -> String {
+        /// The name that enters the fingerprint.
+        pub(super) fn pack_name(&self) -> String {
             format!(
                 "user/{}",
                 self.file.rsplit('/').next().unwrap_or(&self.file)
@@ -115,7 +108,6 @@ mod file {
         }
     }
 
-    /// The SHA-256 of some bytes, in hexadecimal.
     pub(super) fn sha256(bytes: &[u8]) -> String {
         Sha256::digest(bytes)
             .iter()
@@ -126,24 +118,18 @@ mod file {
     }
 }
 mod advise;
+mod bind;
 mod builtin;
 pub mod explain;
 mod finding;
-mod ground;
 pub mod model;
 mod needs;
-mod own;
 mod template;
-mod others {
-    //! Statements of files about rules elsewhere, and their effect: rules that are off, and rules
-    //! with another level.
-    //!
-    //! A statement may have a last day. After it the rule is as it was written, and every report
-    //! says so.
-    //!
-    //! Only critical, warning and advice are degrees of one scale and can be given and changed. An
-    //! option stays an option whatever a file says: advice that can lose data exists in options
-    //! alone, and at any other level it would enter plans.
+mod user_commands;
+mod overrides {
+    //! Statements in one file about rules of another: disabled rules and changed levels, with an
+    //! optional last day. Only critical, warning and advice can be given or changed: advice that
+    //! can lose data is optional, and any other level would enter plans.
 
     use jiff::civil::Date;
     use serde::Serialize;
@@ -151,51 +137,49 @@ mod others {
     use super::Level;
     use crate::facts::note::RulesNote;
 
-    /// The levels that can be given, and those of rules to which another can be given.
-    pub const GIVEN: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
+    /// The levels that a file can assign, and that a rule must have to be reassigned.
+    pub const ADJUSTABLE_LEVELS: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
 
-    /// A rule that was switched off.
+    /// A disabled rule.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Off {
+    pub struct DisabledRule {
         /// The rule's id.
         pub rule: String,
-        /// Why.
+        /// The reason.
         pub because: String,
-        /// The last day on which this holds, in UTC; without one it holds until somebody takes it
-        /// out.
+        /// The last day on which it holds, in UTC; `null` means until it is removed.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
-        /// The file that says so.
+        /// The file that states it.
         pub file: String,
-        /// The line in it, counted from one.
+        /// The line in that file, counted from one.
         pub line: usize,
     }
 
-    /// A rule to which another level was given.
+    /// A rule with another level.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Override {
+    pub struct LevelOverride {
         /// The rule's id.
         pub rule: String,
-        /// The level that was given to it.
+        /// The level assigned to it.
         pub level: Level,
-        /// Its level as it was written.
+        /// Its level as written.
         pub was: Level,
-        /// Why.
+        /// The reason.
         pub because: String,
-        /// The last day on which this holds, in UTC; without one it holds until somebody takes it
-        /// out.
+        /// The last day on which it holds, in UTC; `null` means until it is removed.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
-        /// The file that says so.
+        /// The file that states it.
         pub file: String,
-        /// The line in it, counted from one.
+        /// The line in that file, counted from one.
         pub line: usize,
     }
 
-    impl Off {
-        /// What is to be said of it.
+    impl DisabledRule {
+        /// The note in every report.
         pub fn note(&self) -> RulesNote {
             let Self {
                 rule,
@@ -204,7 +188,7 @@ mod others {
                 file,
                 line,
             } = self.clone();
-            RulesNote::Off {
+            RulesNote::SwitchedOff {
                 rule,
                 because,
                 until,
@@ -214,9 +198,8 @@ mod others {
         }
     }
 
-    impl Override {
-        /// What is to be said of it; `idle` is whether nothing on the machine is what the rule is
-        /// about.
+    impl LevelOverride {
+        /// The note in every report; `idle`: the host has no subject for the rule.
         pub fn note(&self, idle: bool) -> RulesNote {
             let Self {
                 rule,
@@ -228,8 +211,8 @@ mod others {
                 line,
             } = self.clone();
             let lower = level < was;
-            let (was, level) = (was.word(), level.word());
-            RulesNote::Level {
+            let (was, level) = (was.as_str(), level.as_str());
+            RulesNote::LevelChanged {
                 rule,
                 was,
                 level,
@@ -243,27 +226,27 @@ mod others {
         }
     }
 
-    /// A statement about a rule whose last day has passed: the rule is as it was written.
+    /// A statement about a rule whose last day has passed: the rule is back to what was written.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Expired {
+    pub struct ExpiredStatement {
         /// The rule's id.
         pub rule: String,
         /// The statement's last day, in UTC.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         pub until: Date,
-        /// The reason that it gave.
+        /// The reason it gave.
         pub because: String,
-        /// The file that says so.
+        /// The file that states it.
         pub file: String,
-        /// The line in it, counted from one.
+        /// The line in that file, counted from one.
         pub line: usize,
     }
 
-    impl Expired {
-        /// The expired form of a statement about a rule, if its last day is before `today`.
-        pub(super) fn from_off(off: &Off, today: Date) -> Option<Self> {
-            let Off {
+    impl ExpiredStatement {
+        /// Expired if the last day is before `today`.
+        pub(super) fn from_off(off: &DisabledRule, today: Date) -> Option<Self> {
+            let DisabledRule {
                 rule,
                 because,
                 until,
@@ -279,9 +262,9 @@ mod others {
             })
         }
 
-        /// The same of a level.
-        pub(super) fn from_override(given: &Override, today: Date) -> Option<Self> {
-            let Override {
+        /// Expired if the last day is before `today`.
+        pub(super) fn from_override(given: &LevelOverride, today: Date) -> Option<Self> {
+            let LevelOverride {
                 rule,
                 because,
                 until,
@@ -299,7 +282,7 @@ mod others {
             })
         }
 
-        /// What is to be said of it.
+        /// The note in every report.
         pub fn note(&self) -> RulesNote {
             let Self {
                 rule,
@@ -320,28 +303,28 @@ mod others {
 }
 mod evaluate;
 pub mod examples;
+mod fact_test;
 mod load;
 pub mod pack;
 pub mod reference;
-mod set;
-mod test;
+mod rule_set;
 #[cfg(test)]
 mod tests;
 
 use crate::text::suggest;
 
-pub use advise::Circumstances;
-pub use builtin::shipped;
-pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subjects};
+pub use advise::EvaluationOptions;
+pub use builtin::builtin_sources;
+pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_rule, rule_subjects};
 pub use evidence::Study;
 pub use file::RuleFile;
 pub use finding::{
-    Advice, Basis, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk,
-    Seen, Trace,
+    Advice, Basis, BlockedAdvice, Change, Confidence, EffectScope, Finding, Fix, Level,
+    Observation, Outcome, Risk, Trace,
 };
 pub use model::{Rule, RuleExamples};
-pub use others::{Expired, Off, Override};
-pub use own::OwnCommand;
+pub use overrides::{DisabledRule, ExpiredStatement, LevelOverride};
 pub use pack::Pack;
-pub use set::RuleSet;
+pub use rule_set::RuleSet;
 pub use template::Template;
+pub use user_commands::UserCommand;

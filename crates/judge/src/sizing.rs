@@ -1,26 +1,22 @@
-//! Judges whether the log of a server is as large as what is written to it needs, and what another
-//! size would come to.
+//! Whether the log of a server is large enough for its writes, and what another size would cost.
 //!
-//! The arithmetic is in [`wal`] for PostgreSQL and in [`redo`] for InnoDB, upon plain numbers;
-//! [`derive()`] takes these from facts and makes facts of the results. A prediction is a range that
-//! says what it is based on. Whether a size is advised is left to the rules.
+//! [`wal`] and [`redo`] calculate on plain numbers; [`derive()`] reads facts and writes the results
+//! as facts. A prediction is a range that names its basis. Rules decide whether a size is advised.
 
 mod forecast {
-    //! A prediction: a range between two numbers, and how people read it.
+    //! A prediction: a range between two numbers, and its display.
 
     use crate::text;
 
-    /// A range of times in seconds or of any other measure, its ends included.
+    /// A range, ends included.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Forecast {
-        /// The least.
         pub least: f64,
-        /// The most.
         pub most: f64,
     }
 
     impl Forecast {
-        /// The range between two numbers in any order.
+        /// The two numbers can come in any order.
         pub fn between(one: f64, other: f64) -> Self {
             Self {
                 least: one.min(other),
@@ -28,10 +24,10 @@ mod forecast {
             }
         }
 
-        /// Seconds as people read them: `5 min`, `20 s to 3 min`. No more than two digits, as none
-        /// of it is known better.
-        pub fn seconds(self) -> String {
-            let (least, most) = (seconds(self.least), seconds(self.most));
+        /// A range of seconds: `5 min`, `20 s to 3 min`. At most two digits, because nothing is
+        /// known more precisely.
+        pub fn seconds_text(self) -> String {
+            let (least, most) = (duration_text(self.least), duration_text(self.most));
             match (least.split_once(' '), most.split_once(' ')) {
                 _ if least == most => most,
                 (Some((number, unit)), Some((_, other))) if unit == other => {
@@ -41,8 +37,8 @@ mod forecast {
             }
         }
 
-        /// Ratios as people read them: `1 to 6`.
-        pub fn ratio(self) -> String {
+        /// A range of ratios: `1 to 6`.
+        pub fn ratio_text(self) -> String {
             let (least, most) = (two_digits(self.least), two_digits(self.most));
             if least == most {
                 most
@@ -52,7 +48,7 @@ mod forecast {
         }
     }
 
-    fn seconds(seconds: f64) -> String {
+    fn duration_text(seconds: f64) -> String {
         match seconds {
             few if few < 1.0 => "1 s".to_owned(),
             few if few < 99.5 => format!("{} s", two_digits(few)),
@@ -66,7 +62,7 @@ mod forecast {
         if figure < 9.95 {
             format!("{figure:.1}").trim_end_matches(".0").to_owned()
         } else {
-            text::rounded(figure)
+            text::round_grouped(figure)
         }
     }
 
@@ -84,75 +80,72 @@ mod forecast {
                 (7200.0, 3600.0, "60 min to 2 h"),
                 (1e6, 2e6, "12 to 23 days"),
             ] {
-                assert_eq!(Forecast::between(least, most).seconds(), told);
+                assert_eq!(Forecast::between(least, most).seconds_text(), told);
             }
-            assert_eq!(Forecast::between(1.0, 5.97).ratio(), "1 to 6");
+            assert_eq!(Forecast::between(1.0, 5.97).ratio_text(), "1 to 6");
         }
     }
 }
 mod wal;
 mod redo {
-    //! InnoDB's redo log: how long it lasts at the rate at which it is written, which size would
-    //! hold an hour, and what such a size comes to.
-    //!
-    //! A server counts what it wrote since its start, so only an average is known, and busy times
-    //! write more. What replay costs is measured elsewhere and wide: see [`REPLAY`].
+    //! InnoDB's redo log: how long it lasts at the current rate, which size would hold an hour, and
+    //! what that costs. The server counts since its start, so only an average is known; peaks write
+    //! more. Replay speed is a wide range measured elsewhere.
 
     use super::forecast::Forecast;
     use super::round_up;
     use crate::facts::catalog::cluster::SizeFit;
 
-    /// What is known of a redo log.
+    /// Counters of a redo log.
     #[derive(Clone, Copy, Debug)]
     pub struct RedoCounts {
-        /// Its capacity, in bytes.
+        /// In bytes.
         pub capacity: u64,
         /// Bytes written per second, on average.
         pub rate: f64,
-        /// For how long that was counted, in seconds.
+        /// The counted time in seconds.
         pub seconds: f64,
-        /// Bytes in it that a start after a crash would replay now, where the server says so.
+        /// Bytes that crash recovery would replay now, if the server reports it.
         pub age: Option<u64>,
     }
 
-    /// Seconds that it is to hold (MySQL manual, *Configuring Redo Log Capacity*, names no figure;
-    /// an hour of busy times is the custom).
-    const HOUR: f64 = 3600.0;
-    /// Shorter than this an average means nothing.
-    pub const SHORTEST: f64 = 3600.0;
-    /// From this share on pages are written only to make room in it.
-    const FULL: f64 = 0.75;
-    /// The largest capacity that every release with the setting takes, in bytes.
-    const LARGEST: u64 = 128 << 30;
-    /// Bytes of redo that replay takes in a second, from pages in random order on slow media up to
-    /// pages in memory.
-    const REPLAY: Forecast = Forecast {
+    /// The redo log should hold an hour at peak rate, by custom: the MySQL manual (*Configuring
+    /// Redo Log Capacity*) gives no figure.
+    const WANTED_SECONDS: f64 = 3600.0;
+    /// An average over less time means nothing, in seconds.
+    pub const MIN_COUNTED_SECONDS: f64 = 3600.0;
+    /// From this share on pages are written only to make room in the log.
+    const FULL_SHARE: f64 = 0.75;
+    /// The largest capacity in bytes that every release with the setting accepts.
+    const MAX_CAPACITY: u64 = 128 << 30;
+    /// Bytes replayed per second: from random pages on slow media to pages in memory.
+    const REPLAY_BYTES_PER_SECOND: Forecast = Forecast {
         least: 5.0 * 1_048_576.0,
         most: 500.0 * 1_048_576.0,
     };
-    /// Seconds that a start takes beyond replay, at most.
-    const START: f64 = 5.0;
+    /// Seconds of startup besides replay, at most.
+    const STARTUP_SECONDS: f64 = 5.0;
 
     impl RedoCounts {
-        /// Seconds for which the capacity lasts, on average.
-        pub fn lasts(&self) -> f64 {
+        /// Seconds until the capacity is written, on average.
+        pub fn lasting_seconds(&self) -> f64 {
             self.capacity as f64 / self.rate.max(1.0)
         }
 
-        /// Whether it suffices, and the size that would; `None` where too little is known. `free`
-        /// are bytes on its file system, half of which stay free.
+        /// Whether the capacity suffices, and which size would; `None` if too little is known.
+        /// `free`: free bytes on its file system, half of which stay free.
         pub fn fit(&self, free: Option<u64>) -> Option<(SizeFit, Option<u64>)> {
             let is_full = self
                 .age
-                .is_some_and(|age| age as f64 >= FULL * self.capacity as f64);
-            if self.seconds < SHORTEST && !is_full {
+                .is_some_and(|age| age as f64 >= FULL_SHARE * self.capacity as f64);
+            if self.seconds < MIN_COUNTED_SECONDS && !is_full {
                 return None;
             }
-            if self.lasts() >= HOUR && !is_full {
+            if self.lasting_seconds() >= WANTED_SECONDS && !is_full {
                 return Some((SizeFit::Enough, None));
             }
-            let mut size =
-                round_up((self.rate * HOUR).max(self.capacity as f64 * 2.0)).min(LARGEST);
+            let mut size = round_up((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
+                .min(MAX_CAPACITY);
             let free = free?;
             while size.saturating_sub(self.capacity) > free / 2 {
                 size /= 2;
@@ -164,11 +157,11 @@ mod redo {
             })
         }
 
-        /// Seconds of recovery after a crash with this much redo to replay.
+        /// Seconds of crash recovery with that many bytes to replay.
         pub fn recovery(bytes: u64) -> Forecast {
             Forecast {
-                least: bytes as f64 / REPLAY.most,
-                most: bytes as f64 / REPLAY.least + START,
+                least: bytes as f64 / REPLAY_BYTES_PER_SECOND.most,
+                most: bytes as f64 / REPLAY_BYTES_PER_SECOND.least + STARTUP_SECONDS,
             }
         }
     }
@@ -192,7 +185,7 @@ mod redo {
         fn an_hour_at_the_average_rate_fits() {
             let room = Some(1 << 40);
             for (counts, fit) in [
-                // 1 MiB/s are 3.5 GiB in an hour.
+                // 1 MiB/s is 3.5 GiB in an hour.
                 (
                     redo(100 * MIB, 1_048_576.0, 86_400.0, None),
                     Some((SizeFit::TooSmall, Some(4096 * MIB))),
@@ -213,10 +206,10 @@ mod redo {
                 (redo(100 * MIB, 1e9, 60.0, Some(MIB)), None),
                 (
                     redo(100 * MIB, 1e12, 86_400.0, None),
-                    Some((SizeFit::TooSmall, Some(LARGEST))),
+                    Some((SizeFit::TooSmall, Some(MAX_CAPACITY))),
                 ),
                 (
-                    redo(LARGEST, 1e12, 86_400.0, None),
+                    redo(MAX_CAPACITY, 1e12, 86_400.0, None),
                     Some((SizeFit::NoRoom, None)),
                 ),
             ] {
@@ -237,7 +230,7 @@ mod derive;
 
 pub use derive::derive;
 
-/// The smallest power of two that is at least this many bytes, and no less than a megabyte.
+/// The next power of two, at least a megabyte.
 fn round_up(bytes: f64) -> u64 {
     let mut size = 1 << 20;
     while (size as f64) < bytes && size < 1 << 44 {
@@ -246,8 +239,7 @@ fn round_up(bytes: f64) -> u64 {
     size
 }
 
-/// A rate in whole bytes.
-fn bytes(figure: f64) -> u64 {
+fn whole_bytes(figure: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

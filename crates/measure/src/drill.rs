@@ -1,29 +1,25 @@
-//! The drill: the commits that a writer acknowledged before the power was cut, compared with the
-//! disk afterwards.
-//!
-//! This module has the pages, the logs and the comparison; [`crate::probes::drill`] writes and
-//! reads files. An acknowledgement counts only if *another* machine received it, because a machine
-//! that lost its power is no reliable witness.
+//! The drill (power-cut test): commits acknowledged before the power cut, compared with the disk
+//! afterwards. [`crate::probes::drill`] does the I/O. An acknowledgement counts only if *another*
+//! host received it: a host that lost its power proves nothing.
 
 mod page {
-    //! A page of the drill's WAL: the id of its run, its number, and noise derived from both, so
-    //! that a partly written page is recognised.
+    //! A page of the drill's WAL: run id, number, and noise derived from both, so that a partly
+    //! written page is recognised.
 
-    /// Size of a page, in bytes (XLOG_BLCKSZ).
-    pub const PAGE: usize = 8192;
+    /// Bytes of a page (XLOG_BLCKSZ).
+    pub const PAGE_BYTES: usize = 8192;
 
     const MAGIC: u64 = u64::from_le_bytes(*b"WALDRILL");
 
-    /// Makes the page with this number.
-    pub fn fill(page: &mut [u8], run: u64, number: u64) {
+    /// Makes page `number` of a run.
+    pub fn fill_page(page: &mut [u8], run: u64, number: u64) {
         for (place, word) in (0..).zip(page.chunks_exact_mut(8)) {
-            word.copy_from_slice(&word_at(place, run, number).to_le_bytes());
+            word.copy_from_slice(&page_word(place, run, number).to_le_bytes());
         }
     }
 
-    /// The number of a page of this run; `None` for anything else, including a page with a foreign
-    /// sector.
-    pub fn number_of(page: &[u8], run: u64) -> Option<u64> {
+    /// `None` for anything but a complete page of this run: one foreign sector is enough.
+    pub fn page_number(page: &[u8], run: u64) -> Option<u64> {
         let word = |at: usize| {
             page.get(at..at + 8)?
                 .try_into()
@@ -33,13 +29,12 @@ mod page {
         let number = word(16)?;
         let whole = (0..)
             .zip(page.chunks_exact(8))
-            .all(|(place, word)| word == word_at(place, run, number).to_le_bytes());
-        (page.len() == PAGE && whole).then_some(number)
+            .all(|(place, word)| word == page_word(place, run, number).to_le_bytes());
+        (page.len() == PAGE_BYTES && whole).then_some(number)
     }
 
-    /// The word at a place. Every word after the head is a function of place, run and number
-    /// (SplitMix64's finisher).
-    fn word_at(place: u64, run: u64, number: u64) -> u64 {
+    /// After the head, a word depends on place, run and number alone (SplitMix64's finisher).
+    fn page_word(place: u64, run: u64, number: u64) -> u64 {
         match place {
             0 => MAGIC,
             1 => run,
@@ -60,36 +55,35 @@ mod page {
         use super::*;
 
         fn page(run: u64, number: u64) -> Vec<u8> {
-            let mut page = vec![0; PAGE];
-            fill(&mut page, run, number);
+            let mut page = vec![0; PAGE_BYTES];
+            fill_page(&mut page, run, number);
             page
         }
 
         #[test]
         fn a_page_is_known_by_every_sector_of_it() {
             let new = page(7, 3000);
-            assert_eq!(number_of(&new, 7), Some(3000));
-            assert_eq!(number_of(&new, 8), None, "of another run");
-            assert_eq!(number_of(&new[..PAGE - 512], 7), None);
-            assert_eq!(number_of(&vec![0; PAGE], 7), None);
+            assert_eq!(page_number(&new, 7), Some(3000));
+            assert_eq!(page_number(&new, 8), None, "of another run");
+            assert_eq!(page_number(&new[..PAGE_BYTES - 512], 7), None);
+            assert_eq!(page_number(&vec![0; PAGE_BYTES], 7), None);
             // Torn: some sectors are still those of the page that was there before.
             let old = page(7, 3000 - 2048);
-            for sector in 0..PAGE / 512 {
+            for sector in 0..PAGE_BYTES / 512 {
                 let mut torn = new.clone();
                 torn[sector * 512..(sector + 1) * 512]
                     .copy_from_slice(&old[sector * 512..(sector + 1) * 512]);
-                assert_eq!(number_of(&torn, 7), None, "sector {sector}");
+                assert_eq!(page_number(&torn, 7), None, "sector {sector}");
             }
         }
     }
 }
 mod stack {
-    //! The object of a drill: the host, its kernel, and the stack below the directory, fact by
-    //! fact, at the time of the power cut.
+    //! The stack of a drill: the host, its kernel, and everything below the directory, as facts at
+    //! the time of the power cut. A drill counts only for the same stack.
     //!
-    //! A drill counts only for the same stack. The catalog marks its facts: those that identify a
-    //! thing, and those that affect the price of a commit. The kernel's device names are left out.
-    //! Disks are counted from the top instead, so a disk that comes back as sdb is still the same.
+    //! Included are facts that identify a thing or affect commit latency, by the catalog's marks.
+    //! Disks are numbered from the top, not named: one that comes back as sdb is the same disk.
 
     use std::collections::BTreeMap;
     use std::fmt;
@@ -97,14 +91,13 @@ mod stack {
     use crate::facts::catalog::{host, kernel};
     use crate::facts::{FactSet, KeyInfo, Nature, Scope, Subject, catalog};
 
-    const MARK: &str = "stack ";
+    const LINE_PREFIX: &str = "stack ";
 
-    /// The facts, each as `device 2 device.firmware=GXM1003Q`.
+    /// Each as `device 2 device.firmware=GXM1003Q`.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct StackFingerprint(BTreeMap<String, String>);
 
     impl StackFingerprint {
-        /// The stack below a target.
         pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
             let mut stack = Self::default();
             let machine = Subject::host();
@@ -122,8 +115,8 @@ mod stack {
                 let nth = counts.entry(subject.scope()).or_default();
                 *nth += 1;
                 let place = format!("{} {nth}", subject.scope());
-                for info in
-                    catalog::all().filter(|info| info.scope == subject.scope() && tells(info))
+                for info in catalog::all()
+                    .filter(|info| info.scope == subject.scope() && identifies_stack(info))
                 {
                     stack.add(facts, &subject, &place, info.name);
                 }
@@ -132,11 +125,11 @@ mod stack {
         }
 
         fn add(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
-            let reading = facts.named(subject, name);
+            let reading = facts.reading_by_name(subject, name);
             let (Some(value), Some(source)) = (reading.value(), reading.source()) else {
                 return;
             };
-            // An assumed value was never observed.
+            // Nobody observed an assumed value.
             let typed = if source.is_evidence() {
                 ""
             } else {
@@ -146,15 +139,15 @@ mod stack {
                 .insert(format!("{place} {name}"), format!("{value}{typed}"));
         }
 
-        /// Whether nothing about it is known.
+        /// True if nothing about it is known.
         pub fn is_empty(&self) -> bool {
             self.0.is_empty()
         }
 
-        /// Adds a line as [`Self`] displays it; returns whether it was one.
-        pub fn take(&mut self, line: &str) -> bool {
+        /// Adds a line in the format of [`Display`](fmt::Display); false for any other line.
+        pub fn parse_line(&mut self, line: &str) -> bool {
             let Some((name, value)) = line
-                .strip_prefix(MARK)
+                .strip_prefix(LINE_PREFIX)
                 .and_then(|rest| rest.split_once('='))
             else {
                 return false;
@@ -163,9 +156,8 @@ mod stack {
             true
         }
 
-        /// The difference now, in a fragment such as `device 1 device.firmware was 1.2 and is 1.3`;
-        /// `None` without one.
-        pub fn changed(&self, now: &Self) -> Option<String> {
+        /// The first difference, as a clause such as `device 1 device.firmware was 1.2 and is 1.3`.
+        pub fn difference(&self, now: &Self) -> Option<String> {
             let names = self.0.keys().chain(now.0.keys());
             let differs = names
                 .into_iter()
@@ -187,17 +179,18 @@ mod stack {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             self.0
                 .iter()
-                .try_for_each(|(name, value)| writeln!(f, "{MARK}{name}={value}"))
+                .try_for_each(|(name, value)| writeln!(f, "{LINE_PREFIX}{name}={value}"))
         }
     }
 
-    /// Whether a fact distinguishes one stack from another.
-    fn tells(info: &KeyInfo) -> bool {
+    /// True for facts that identify the host or affect commit latency, unless they vary by
+    /// themselves.
+    fn identifies_stack(info: &KeyInfo) -> bool {
         let steady = !matches!(
             info.nature,
             Nature::Assigned | Nature::Drifting | Nature::Measured | Nature::Concluded
         );
-        info.nature == Nature::Identity || (info.prices && steady)
+        info.nature == Nature::Identity || (info.affects_latency && steady)
     }
 }
 mod log;
@@ -205,11 +198,14 @@ mod outcome;
 mod record;
 
 #[cfg(test)]
-pub use log::Acknowledged;
-pub use log::{BOOT, Head, Ranges, STOPPED, Survived, acknowledged, survived};
-pub use outcome::{DrillResult, compare, no_cut};
-pub use page::{PAGE, fill, number_of};
-pub use record::{Record, day};
+pub use log::AckLog;
+pub use log::{
+    BOOT_PREFIX, NumberRanges, RunHeader, STOPPED_LINE, SurvivorLog, parse_ack_log,
+    parse_survivor_log,
+};
+pub use outcome::{DrillResult, compare, missing_cut_reason};
+pub use page::{PAGE_BYTES, fill_page, page_number};
+pub use record::{Record, date_part};
 pub use stack::StackFingerprint;
 
 /// Number of pages in a WAL segment: 16 MiB, PostgreSQL's default.

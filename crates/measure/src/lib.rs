@@ -1,14 +1,13 @@
-//! What is measured, and what may be concluded from it: probes of commits and workloads, the
-//! power-cut drill, and trials of file systems side by side.
+//! Probes of commits and workloads, the power-cut drill, and trials of file systems side by side.
 //!
-//! [`measure`], [`drill`] and [`trial`] are statistics and records, without I/O; [`probes`] and
-//! [`cells`] write, to scratch files and to the loop file or disk that was given for a trial.
+//! [`measure`], [`drill`] and [`trial`] are statistics and records, without I/O; [`probes`] and the
+//! runner of trials write to scratch files, and to the loop file or disk of a trial.
 
-use walwise_model::{facts, quote, servers, settings, text, version};
-use walwise_sys::{host, subprocess, way};
+use walwise_model::{escape, facts, servers, settings, text, version};
+use walwise_sys::{host, safe_path, subprocess};
 
-pub mod cells;
 pub mod drill;
 pub mod measure;
 pub mod probes;
+pub mod runner;
 pub mod trial;

@@ -1,11 +1,9 @@
-//! Samples → estimates, pure: rounds, quantiles, intervals, comparison, caveats.
-//!
-//! It does no IO and reads no clock, so that tests can simulate disks. The round is the statistical
-//! unit; "no meaningful difference" is a result.
+//! Samples → estimates: rounds, quantiles, intervals, comparison, caveats. No I/O and no clock, so
+//! that tests can simulate disks. The round is the statistical unit; "no meaningful difference" is
+//! a result.
 
 mod estimate {
-    //! A figure with its certainty: the interval, whether a comparison came to an end, and the
-    //! thresholds for both. How an interval is found is in [`super::order`].
+    //! Estimates with their intervals, and the thresholds of a comparison.
 
     use serde::{Deserialize, Serialize};
 
@@ -15,45 +13,40 @@ mod estimate {
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Estimate {
-        /// The value.
         pub value: f64,
-        /// Lower end of the interval.
         pub low: f64,
-        /// Upper end of the interval.
         pub high: f64,
     }
 
-    /// Whether a comparison came to an end.
+    /// Result of a comparison.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Conclusion {
         /// One is better beyond noise and beyond 5 %.
         Settled,
-        /// They lie within 5 % of each other.
+        /// The difference is at most 5 %.
         NoMeaningfulDifference,
-        /// The budget ended first.
+        /// The time or write limit came first.
         NotSettled,
     }
 
     impl Conclusion {
-        /// Whether one is better beyond doubt.
         pub fn is_settled(self) -> bool {
             matches!(self, Self::Settled)
         }
 
-        /// Whether the budget ended before it could be said.
-        pub fn is_open(self) -> bool {
+        /// True if the time or write limit came before a result.
+        pub fn is_undecided(self) -> bool {
             matches!(self, Self::NotSettled)
         }
 
-        /// Whether they are alike for all that matters.
-        pub fn is_alike(self) -> bool {
+        pub fn is_equal(self) -> bool {
             matches!(self, Self::NoMeaningfulDifference)
         }
 
-        /// The same as a fact.
-        pub fn outcome(self) -> ProbeOutcome {
+        /// The same as a value of `probe.outcome`.
+        pub fn probe_outcome(self) -> ProbeOutcome {
             match self {
                 Self::Settled => ProbeOutcome::Settled,
                 Self::NoMeaningfulDifference => ProbeOutcome::NoMeaningfulDifference,
@@ -65,27 +58,26 @@ mod estimate {
     /// The smallest gain that justifies a change, in percent.
     pub const MEANINGFUL_PERCENT: f64 = 5.0;
 
-    /// The number of samples from which a 99th percentile is more than the account of a few.
+    /// Samples needed for a 99th percentile: with fewer, a handful of outliers decide it.
     pub(super) const SAMPLES_FOR_P99: usize = 1_000;
 }
-mod group {
-    //! What the figures of another tool are of: the sections of `pg_test_fsync`, and the jobs of
-    //! fio.
+mod source_section {
+    //! Sections of other tools' output: those of `pg_test_fsync`, and fio's jobs.
 
     use serde::Serialize;
 
-    /// What a row belongs to.
+    /// Section of an imported row.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
-    pub enum Group {
+    pub enum SourceSection {
         /// One write of 8 kB, then the flush.
         OneWrite,
-        /// Two writes of 8 kB, then the flush; with the open methods each write flushes.
+        /// Two writes of 8 kB, then the flush; the open methods flush after each write.
         TwoWrites,
         /// 16 kB in one to sixteen writes, each flushed.
         Sizes,
-        /// Whether a flush through another descriptor counts.
+        /// A flush through another descriptor of the same file.
         OtherDescriptor,
         /// Without any flush.
         NotSynced,
@@ -93,13 +85,12 @@ mod group {
         Job,
     }
 
-    impl Group {
-        /// In words.
-        pub fn words(self) -> &'static str {
+    impl SourceSection {
+        pub fn label(self) -> &'static str {
             match self {
                 Self::OneWrite => "one 8 kB write",
                 Self::TwoWrites => "two 8 kB writes",
-                Self::Sizes => "16 kB in writes of different size",
+                Self::Sizes => "16 kB in writes of different sizes",
                 Self::OtherDescriptor => "fsync through another descriptor",
                 Self::NotSynced => "8 kB without a flush",
                 Self::Job => "jobs",
@@ -108,19 +99,19 @@ mod group {
     }
 }
 mod method;
-mod order;
+mod order_statistics;
 mod pg_tests {
     //! The tests of `pg_test_fsync`, in its order and with its labels
-    //! (src/bin/pg_test_fsync/pg_test_fsync.c). The text around them is in [`super::pg_layout`].
+    //! (src/bin/pg_test_fsync/pg_test_fsync.c). [`super::pg_layout`] prints the text around them.
 
     use super::Method;
-    use super::group::Group;
+    use super::source_section::SourceSection;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PgTest {
-        /// So many pages, each in a write of its own, made durable with this method.
+        /// This many pages, each in its own write, then the method's flush.
         Pages(u8, Method),
-        /// 16 kB in so many synchronous writes.
+        /// 16 kB in this many synchronous writes.
         Sizes(u8),
         WriteFsyncClose,
         /// Write, close, open, fsync.
@@ -130,7 +121,6 @@ mod pg_tests {
 
     use PgTest::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
 
-    /// All of them, in the tool's order.
     pub const PG_TESTS: [PgTest; 16] = [
         Pages(1, Method::OpenDatasyncDirect),
         Pages(1, Method::Fdatasync),
@@ -151,14 +141,13 @@ mod pg_tests {
     ];
 
     impl PgTest {
-        /// The section of the tool's output.
-        pub fn group(self) -> Group {
+        pub fn section(self) -> SourceSection {
             match self {
-                Pages(1, _) => Group::OneWrite,
-                Pages(..) => Group::TwoWrites,
-                Sizes(_) => Group::Sizes,
-                WriteFsyncClose | WriteCloseFsync => Group::OtherDescriptor,
-                NotSynced => Group::NotSynced,
+                Pages(1, _) => SourceSection::OneWrite,
+                Pages(..) => SourceSection::TwoWrites,
+                Sizes(_) => SourceSection::Sizes,
+                WriteFsyncClose | WriteCloseFsync => SourceSection::OtherDescriptor,
+                NotSynced => SourceSection::NotSynced,
             }
         }
 
@@ -177,13 +166,12 @@ mod pg_tests {
             }
         }
 
-        /// Section and label, as a row of its own.
+        /// Section and label, as the name of a workload row.
         pub fn name(self) -> String {
-            format!("{}: {}", self.group().words(), self.label().trim_start())
+            format!("{}: {}", self.section().label(), self.label().trim_start())
         }
 
-        /// The method of opening and flushing; `None` where the file is reopened for every
-        /// operation.
+        /// Open flags and flush; `None` if the file is reopened for every operation.
         pub fn method(self) -> Option<Method> {
             match self {
                 Pages(_, method) => Some(method),
@@ -193,31 +181,27 @@ mod pg_tests {
             }
         }
 
-        /// Whether it is the last of a section of methods; the tool prints the method that this
-        /// system lacks before it.
-        pub fn is_last_of_its_section(self) -> bool {
+        /// The last method test of its section: the tool prints `fsync_writethrough` before it.
+        pub fn is_last_in_section(self) -> bool {
             let mut of_section = PG_TESTS
                 .into_iter()
                 .rev()
-                .filter(|test| test.group() == self.group());
-            of_section.next() == Some(self) && self.names_a_method()
+                .filter(|test| test.section() == self.section());
+            of_section.next() == Some(self) && self.is_method_test()
         }
 
-        /// Whether its label is the name of a method.
-        fn names_a_method(self) -> bool {
+        fn is_method_test(self) -> bool {
             matches!(self, Pages(..))
         }
 
-        /// Writes per operation.
-        pub fn writes(self) -> usize {
+        pub fn writes_per_operation(self) -> usize {
             match self {
                 Pages(writes, _) | Sizes(writes) => writes.into(),
                 WriteFsyncClose | WriteCloseFsync | NotSynced => 1,
             }
         }
 
-        /// Bytes per write.
-        pub fn bytes(self) -> usize {
+        pub fn bytes_per_write(self) -> usize {
             match self {
                 Sizes(writes) => 16_384 / usize::from(writes.max(1)),
                 _ => 8_192,
@@ -228,41 +212,35 @@ mod pg_tests {
 mod import;
 mod samples {
     //! The raw result of a probe: every sample, by method, write size and round. Nothing is
-    //! aggregated before this point, so that caveats can be found in the raw times.
-    //!
-    //! Rounds have the same index in every cell without an error; comparisons are paired by that
-    //! index.
+    //! aggregated earlier, so that caveats can be found in the raw times. Cells without an error
+    //! have the same rounds: comparisons pair them by index.
 
     use super::Method;
-    use super::order::median_of;
+    use super::order_statistics::median_of;
 
-    /// One method with one write size.
+    /// Commits with one method and one write size.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Cell {
         pub method: Method,
-        /// Pages of the log per commit, written at once.
+        /// Log pages per commit, in one write.
         pub pages: u32,
-        /// Whether the server would do it this way.
+        /// False for rows that no server uses.
         pub as_server: bool,
         /// Microseconds per commit, round by round.
         pub rounds: Vec<Vec<f64>>,
-        /// Flushes that the disks counted during these commits; `None` where they do not count.
+        /// Flushes counted by the disks during these commits; `None` if they do not count.
         pub flushes: Option<FlushCount>,
-        /// Why it could not be measured; `None` where it was.
         pub error: Option<String>,
     }
 
     /// Flushes counted around commits, warm-up commits included.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct FlushCount {
-        /// Flush requests that the disks completed.
         pub flushes: u64,
-        /// Commits made meanwhile.
         pub commits: u64,
     }
 
     impl Cell {
-        /// A cell without any measurement yet.
         pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
             Self {
                 method,
@@ -274,44 +252,41 @@ mod samples {
             }
         }
 
-        /// The median of each round.
         pub fn round_medians(&self) -> Vec<f64> {
             self.rounds.iter().map(|round| median_of(round)).collect()
         }
 
-        /// The number of measured commits.
-        pub fn count(&self) -> usize {
+        pub fn commit_count(&self) -> usize {
             self.rounds.iter().map(Vec::len).sum()
         }
     }
 
-    /// All samples of a probe.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Samples {
-        /// One cell per method and write size, in the order of the report.
+        /// One per method and write size, in report order.
         pub cells: Vec<Cell>,
-        /// Commits at intervals of at least ten milliseconds, as a server makes them. Always for
-        /// one-page commits, for others on request.
+        /// Commits at least 10 ms apart, as a server makes them: always with one page, with more on
+        /// request.
         pub paced: Vec<Cell>,
     }
 
     impl Samples {
-        /// The cell of a method and write size; `None` if it could not be measured.
+        /// `None` if it could not be measured.
         pub fn cell(&self, method: Method, pages: u32) -> Option<&Cell> {
             self.cells
                 .iter()
                 .find(|c| c.method == method && c.pages == pages && c.error.is_none())
         }
 
-        /// The paced commits of a method and write size; `None` without any.
+        /// `None` without paced commits.
         pub fn paced(&self, method: Method, pages: u32) -> Option<&Cell> {
             self.paced
                 .iter()
-                .find(|c| c.method == method && c.pages == pages && c.count() > 0)
+                .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
         }
 
-        /// The reference method: the server's first that can be measured. Of PostgreSQL that is
-        /// fdatasync, the Linux default, as it does it here; of InnoDB it is the one in force.
+        /// The reference: the first of the server's methods that was measured. For PostgreSQL this
+        /// is fdatasync, the Linux default; for InnoDB the method in force.
         pub fn default_method(&self) -> Method {
             let of_server = || self.cells.iter().filter(|cell| cell.as_server);
             let measured = of_server().find(|cell| cell.error.is_none());
@@ -333,63 +308,57 @@ mod samples {
 mod shift;
 mod workload;
 mod log {
-    //! Which log of a server the methods of a measurement write: PostgreSQL's WAL or InnoDB's redo
-    //! log, in pages of which size, and which settings choose each method.
-    //!
-    //! How a server writes its log is left to the prober; a measurement repeats it, so that its
-    //! readers need no server.
+    //! The log that a measurement writes: PostgreSQL's WAL or InnoDB's redo log, its page size, and
+    //! the settings that choose each method. A measurement carries this, so that reading it needs
+    //! no server.
 
     use serde::{Deserialize, Serialize};
 
     use super::Method;
 
-    /// A kind of log.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum LogKind {
-        /// PostgreSQL's, and what is measured without a server. Its setting has the methods' names.
+        /// PostgreSQL's; also used without a server. `wal_sync_method` takes the methods' own
+        /// names.
         #[default]
         Wal,
-        /// InnoDB's.
         Redo,
     }
 
-    /// The log of a measurement.
+    /// The log that was written.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MeasuredLog {
-        /// Which.
         pub kind: LogKind,
-        /// Size of a page of it in bytes: a WAL page, a block of the redo log.
+        /// Page size in bytes: of a WAL page, or a redo log block.
         pub page_bytes: u32,
-        /// The method by which the redo log is written now, where that is known; of the WAL a fact
-        /// says it.
+        /// The redo log's method in force, if known; for the WAL it is a fact.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub in_force: Option<Method>,
-        /// The settings that choose a method of the redo log.
+        /// Settings that choose a method of the redo log.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub settings: Vec<MethodSetting>,
     }
 
-    /// The setting that chooses a method.
+    /// A setting that chooses a method.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MethodSetting {
-        /// The method.
         pub method: Method,
-        /// The setting and its value: `innodb_log_file_buffering = off`.
+        /// The setting with its value: `innodb_log_file_buffering = off`.
         pub setting: String,
     }
 
-    /// Size of a WAL page (XLOG_BLCKSZ), in bytes.
-    const WAL_PAGE: u32 = 8192;
+    /// Bytes of a WAL page (XLOG_BLCKSZ).
+    const WAL_PAGE_BYTES: u32 = 8192;
 
     impl Default for MeasuredLog {
         fn default() -> Self {
             Self {
                 kind: LogKind::Wal,
-                page_bytes: WAL_PAGE,
+                page_bytes: WAL_PAGE_BYTES,
                 in_force: None,
                 settings: Vec::new(),
             }
@@ -397,33 +366,32 @@ mod log {
     }
 
     impl MeasuredLog {
-        /// Whether it is the WAL of an ordinary PostgreSQL.
+        /// True for the WAL of PostgreSQL with 8 kB pages.
         pub fn is_default(&self) -> bool {
             *self == Self::default()
         }
 
-        /// Whether it is InnoDB's.
         pub fn is_redo(&self) -> bool {
             matches!(self.kind, LogKind::Redo)
         }
 
-        /// The size of a page in words: `8 kB`, `512 B`.
-        pub fn page(&self) -> String {
+        /// The page size for display: `8 kB`, `512 B`.
+        pub fn page_size(&self) -> String {
             match self.page_bytes {
                 bytes if bytes.is_multiple_of(1024) => format!("{} kB", bytes / 1024),
                 bytes => format!("{bytes} B"),
             }
         }
 
-        /// What is written at once, in words.
-        pub fn pages(&self) -> String {
+        /// Unit of a write, for display: `8 kB pages`.
+        pub fn write_unit(&self) -> String {
             match self.kind {
-                LogKind::Wal => format!("{} pages", self.page()),
-                LogKind::Redo => format!("redo log, blocks of {}", self.page()),
+                LogKind::Wal => format!("{} pages", self.page_size()),
+                LogKind::Redo => format!("redo log, blocks of {}", self.page_size()),
             }
         }
 
-        /// The setting that chooses a method; `None` where the method has its name.
+        /// `None` if the method needs no setting of its own.
         pub fn setting(&self, method: Method) -> Option<&str> {
             self.settings
                 .iter()
@@ -431,8 +399,8 @@ mod log {
                 .map(|one| one.setting.as_str())
         }
 
-        /// A method in words, with the setting that chooses it.
-        pub fn named(&self, method: Method) -> String {
+        /// The method for display, with the setting that chooses it.
+        pub fn method_name(&self, method: Method) -> String {
             match self.setting(method) {
                 Some(setting) => format!("{} by {setting}", method.name()),
                 None => method.name().to_owned(),
@@ -451,12 +419,13 @@ mod log {
                 page_bytes,
                 ..MeasuredLog::default()
             };
-            assert_eq!(MeasuredLog::default().pages(), "8 kB pages");
-            assert_eq!(redo(512).pages(), "redo log, blocks of 512 B");
-            assert_eq!(redo(4096).pages(), "redo log, blocks of 4 kB");
+            assert_eq!(MeasuredLog::default().write_unit(), "8 kB pages");
+            assert_eq!(redo(512).write_unit(), "redo log, blocks of 512 B");
+            assert_eq!(redo(4096).write_unit(), "redo log, blocks of 4 kB");
         }
     }
 }
+mod by_commit_size;
 mod caveats;
 mod compare;
 mod facts;
@@ -466,26 +435,25 @@ mod progress;
 mod sentence;
 #[cfg(test)]
 mod simulation;
-mod sizes;
 mod summary;
 mod table;
 
+pub use by_commit_size::commit_size_lines;
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
 pub use estimate::{Conclusion, Estimate};
-pub use facts::{WalFlushMethod, to_facts};
-pub use import::{Imported, import, table as imported_table};
+pub use facts::{WalFlushMethod, insert_facts};
+pub use import::{ImportedRun, import, table as imported_table};
 pub use log::{LogKind, MeasuredLog, MethodSetting};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
-pub use method::{Method, Occasion, OpenMode, SyncCall};
-pub(crate) use order::latency_quantiles;
-pub use order::{ALPHA, histogram, interval, median_of};
-pub use pg_layout::in_the_tools_layout;
+pub use method::{Method, OpenMode, SyncCall, WhenMeasured};
+pub(crate) use order_statistics::latency_quantiles;
+pub use order_statistics::{ALPHA, histogram, interval, median_of};
+pub use pg_layout::pg_test_fsync_text;
 pub use pg_tests::{PG_TESTS, PgTest};
 pub use progress::{Phase, Progress};
 pub use samples::{Cell, FlushCount, Samples};
 pub use sentence::sentence;
-pub use shift::{Moved, Shift, shift};
-pub use sizes::sizes;
+pub use shift::{Shift, ShiftDirection, shift};
 pub(crate) use summary::{add_samples, summarise};
-pub use table::{comparison, latency_lines, sparkline};
+pub use table::{comparison_label, latency_lines, sparkline};
 pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};

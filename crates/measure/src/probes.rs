@@ -1,42 +1,39 @@
-//! Measuring by doing: a probe writes nothing but one scratch directory; only the [`drill`] leaves
-//! a directory of its own behind.
+//! Probes: measurements that write nothing but one scratch directory, and remove it however they
+//! end. Only the [`drill`] leaves a directory. A [`ProbePlan`] states where and how much; [`run`]
+//! does exactly that.
 //!
-//! A [`ProbePlan`] states beforehand where and how much; [`run`] does exactly that and leaves
-//! nothing behind, however it ends. The meaning of the samples is left to [`crate::measure`]. The
-//! scratch directory never lies in a database's directory, not even briefly. It lies beside it,
-//! where the same file system and the same inode flags make the figures valid.
+//! The scratch directory never lies in a database's directory, but next to it, where the file
+//! system and the inode flags are the same.
 
 mod directory;
 mod error;
 mod control {
-    //! The end of a probe: requested by others through [`Control`], or caused by the probe itself
-    //! for one of three reasons.
+    //! The end of a probe: requested through [`Control`], or for one of the reasons in [`Stop`].
 
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::error::ProbeError;
 
-    /// The handle by which others end a probe. Clones share one flag.
+    /// Handle to cancel a probe; clones share one flag.
     #[derive(Clone, Debug, Default)]
     pub struct Control {
         cancel: Arc<AtomicBool>,
     }
 
     impl Control {
-        /// Ends the probe soon; its measurements so far are kept.
+        /// Ends the probe soon; results so far are kept.
         pub fn cancel(&self) {
             self.cancel.store(true, Ordering::Relaxed);
         }
 
-        /// Whether it was asked to end.
         pub fn is_cancelled(&self) -> bool {
             self.cancel.load(Ordering::Relaxed)
         }
     }
 
     impl From<Arc<AtomicBool>> for Control {
-        /// A control over a flag that others raise, such as a signal handler.
+        /// Uses a flag that others set, such as a signal handler.
         fn from(cancel: Arc<AtomicBool>) -> Self {
             Self { cancel }
         }
@@ -44,8 +41,8 @@ mod control {
 
     pub(super) enum Stop {
         Cancelled,
-        /// Time or bytes are used up.
-        Over,
+        /// The time or write limit is reached.
+        BudgetExhausted,
         Failed(ProbeError),
     }
 
@@ -55,22 +52,18 @@ mod control {
         }
     }
 }
-mod meters;
+mod counters;
 mod method {
-    //! The methods by which a server makes its WAL durable, and their open flags.
-    //!
-    //! PostgreSQL opens WAL with O_DSYNC or O_SYNC for the two open methods and calls fdatasync or
-    //! fsync for the others (`get_sync_bit` and `issue_xlog_fsync` in
-    //! src/backend/access/transam/xlog.c). `pg_test_fsync` adds O_DIRECT to the open methods. The
-    //! server does so only up to version 15, and only when nobody reads WAL, so the tool's figures
-    //! for them are not the server's.
+    //! The methods by which a server makes its WAL durable, and their open flags: O_DSYNC or O_SYNC
+    //! for the open methods, else fdatasync or fsync (`get_sync_bit` and `issue_xlog_fsync` in
+    //! src/backend/access/transam/xlog.c).
 
     use rustix::fs::OFlags;
 
     use crate::facts::catalog::postgres::WalLevel;
     use crate::measure::{Method, OpenMode};
 
-    /// The settings that decide how a server writes its WAL. An unknown one counts as its default.
+    /// Settings that decide how a server writes its WAL; an unknown one counts as its default.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct WalSettings {
         pub major: Option<u64>,
@@ -79,8 +72,9 @@ mod method {
         pub debug_io_direct: Option<String>,
     }
 
-    /// The methods of this server, as it executes them, its default first. Without a server: those
-    /// of PostgreSQL's defaults.
+    /// The methods of this server as it executes them, its default first; without a server, those
+    /// of PostgreSQL's defaults. Servers up to 15 add O_DIRECT to the open methods if nobody reads
+    /// WAL; `pg_test_fsync` always does, so its figures for them are not the server's.
     pub fn server_methods(server: &WalSettings) -> Vec<Method> {
         let items = server.debug_io_direct.as_deref().unwrap_or_default();
         let debug_direct = server.major.is_some_and(|v| v >= 16)
@@ -89,8 +83,7 @@ mod method {
             && server.wal_level.is_some_and(WalLevel::is_minimal)
             && server.max_wal_senders == Some(0);
         if debug_direct {
-            // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT and a journal commit on
-            // top.
+            // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT plus a journal commit.
             vec![
                 Method::FdatasyncDirect,
                 Method::OpenDatasyncDirect,
@@ -113,15 +106,14 @@ mod method {
         }
     }
 
-    /// O_DSYNC itself: rustix calls O_SYNC by this name too (1.1.6,
-    /// src/backend/linux_raw/fs/types.rs).
-    const DATA_SYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
+    /// The real O_DSYNC: rustix 1.1.6 means O_SYNC by that name
+    /// (src/backend/linux_raw/fs/types.rs).
+    const O_DSYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
 
-    /// The open flags of a method.
     pub fn open_flags(method: Method) -> OFlags {
         let sync = match method.open_mode() {
             OpenMode::Plain => OFlags::empty(),
-            OpenMode::DataSync => DATA_SYNC,
+            OpenMode::DataSync => O_DSYNC,
             OpenMode::Sync => OFlags::SYNC,
         };
         if method.is_direct() {
@@ -183,36 +175,32 @@ mod method {
 }
 mod redo;
 mod pace {
-    //! Paced commits. fsync writes the journal only when the modification time has changed, which
-    //! happens once per timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`).
-    //!
-    //! An unbroken loop on a fast disk commits many times within a tick and makes fsync look nearly
-    //! as cheap as fdatasync. A server that commits a hundred times a second pays in full each
-    //! time.
+    //! Paced commits. fsync writes the journal only if the modification time changed, once per
+    //! timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`). Back to back, many commits share a
+    //! tick and fsync looks as cheap as fdatasync; a server with 100 commits/s pays in full.
 
     use std::time::Duration;
 
-    /// The pause before each commit: at least one tick of the slowest timer (100 Hz).
+    /// Pause before each commit: at least one tick of the slowest timer (100 Hz).
     pub const PAUSE: Duration = Duration::from_millis(10);
 }
-mod place;
+mod scratch_place;
 pub mod wear {
-    //! What writing takes of a disk, as a share of what flash is sold to bear.
-    //!
-    //! No fact holds what a disk is rated for, so the share is that of the least that is sold.
+    //! Wear by writing, as a share of an SSD's endurance. No fact has the rated endurance, so the
+    //! lowest rating on the market is assumed.
 
     use crate::facts::catalog::device::{self, Medium};
     use crate::facts::{FactSet, Subject};
     use crate::text;
 
-    /// How often a day flash may be written from end to end over five years of guarantee, at least
-    /// (JESD218 defines how such figures are made).
-    const LEAST_WRITES_A_DAY: f64 = 0.3;
-    const DAYS: f64 = 365.0 * 5.0;
+    /// Lowest rating in full drive writes per day, over five years of warranty (JESD218 defines how
+    /// such figures are made).
+    const MIN_WRITES_PER_DAY: f64 = 0.3;
+    const WARRANTY_DAYS: f64 = 365.0 * 5.0;
 
-    /// Size of the smallest disk that wears by writing, in bytes; platters and memory do not.
-    /// `None` where a size is unknown.
-    pub fn smallest(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
+    /// Bytes of the smallest disk that wears by writing, as platters and memory do not. `None` if a
+    /// size is unknown.
+    pub fn smallest_flash_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
         let wears = |leaf: &&Subject| facts.value(leaf, &device::MEDIUM).is_none_or(Medium::wears);
         let sizes = leaves
             .iter()
@@ -225,17 +213,18 @@ pub mod wear {
             .min()
     }
 
-    /// The wear of so many bytes on a disk of this size, if each reached it once:
-    /// `wears 0.023 % off a flash disk of 8 GiB`.
-    pub fn words(bytes: u64, disk_bytes: u64) -> String {
-        let percent = 100.0 * bytes as f64 / (disk_bytes as f64 * LEAST_WRITES_A_DAY * DAYS);
+    /// Wear if every byte reached the disk once: `uses 0.023 % of the endurance of an SSD of 8
+    /// GiB`.
+    pub fn wear_text(bytes: u64, disk_bytes: u64) -> String {
+        let percent =
+            100.0 * bytes as f64 / (disk_bytes as f64 * MIN_WRITES_PER_DAY * WARRANTY_DAYS);
         let percent = if percent < 0.001 {
-            "less than 0.001".to_owned()
+            "under 0.001".to_owned()
         } else {
             format!("{percent:.3}")
         };
         format!(
-            "wears {percent} % off a flash disk of {}",
+            "uses {percent} % of the endurance of an SSD of {}",
             text::bytes(disk_bytes)
         )
     }
@@ -247,23 +236,20 @@ pub mod wear {
         #[test]
         fn wear_is_said_as_a_share() {
             assert_eq!(
-                words(1 << 30, 1 << 33),
-                "wears 0.023 % off a flash disk of 8 GiB"
+                wear_text(1 << 30, 1 << 33),
+                "uses 0.023 % of the endurance of an SSD of 8 GiB"
             );
             assert_eq!(
-                words(1 << 20, 1 << 40),
-                "wears less than 0.001 % off a flash disk of 1 TiB"
+                wear_text(1 << 20, 1 << 40),
+                "uses under 0.001 % of the endurance of an SSD of 1 TiB"
             );
         }
     }
 }
 mod request;
 mod schedule {
-    //! The order and the number of commits: methods in a new random order every round, each with as
-    //! many commits as fit its share.
-    //!
-    //! The order is random so that no method always follows the same other; it is seeded, so that a
-    //! run can be repeated.
+    //! Order and number of commits: methods in a new random order every round, so that none always
+    //! follows the same other. Seeded, so that a run can be repeated.
 
     /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
     #[derive(Clone, Debug)]
@@ -281,8 +267,8 @@ mod schedule {
             z ^ (z >> 31)
         }
 
-        /// The numbers below `n` in random order (Fisher and Yates).
-        pub fn order(&mut self, n: usize) -> Vec<usize> {
+        /// The numbers below `n` in random order (Fisher-Yates).
+        pub fn permutation(&mut self, n: usize) -> Vec<usize> {
             let mut order: Vec<usize> = (0..n).collect();
             for i in (1..n).rev() {
                 #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
@@ -293,9 +279,13 @@ mod schedule {
         }
     }
 
-    /// The number of commits of one method in one round: as many as fit its share of the round's
-    /// time and bytes, at least one.
-    pub fn commits(commit_us: f64, share_us: f64, commit_bytes: u64, share_bytes: u64) -> usize {
+    /// Commits of one method in a round: as many as fit its share of time and bytes, at least one.
+    pub fn commits_per_round(
+        commit_us: f64,
+        share_us: f64,
+        commit_bytes: u64,
+        share_bytes: u64,
+    ) -> usize {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -315,7 +305,7 @@ mod schedule {
             let mut rng = Rng::new(5);
             let mut first = [0; 6];
             for _ in 0..600 {
-                let order = rng.order(6);
+                let order = rng.permutation(6);
                 first[order[0]] += 1;
                 let mut sorted = order;
                 sorted.sort_unstable();
@@ -326,11 +316,11 @@ mod schedule {
 
         #[test]
         fn slow_disks_get_one_commit_and_fast_ones_no_flood() {
-            assert_eq!(commits(8_300.0, 15_000.0, 8192, 1 << 20), 1);
-            assert_eq!(commits(50_000.0, 15_000.0, 8192, 1 << 20), 1);
-            assert_eq!(commits(200.0, 15_000.0, 8192, 1 << 20), 75);
-            assert_eq!(commits(1.0, 15_000.0, 8192, 1 << 18), 32);
-            assert_eq!(commits(0.0, 15_000.0, 8192, 0), 1);
+            assert_eq!(commits_per_round(8_300.0, 15_000.0, 8192, 1 << 20), 1);
+            assert_eq!(commits_per_round(50_000.0, 15_000.0, 8192, 1 << 20), 1);
+            assert_eq!(commits_per_round(200.0, 15_000.0, 8192, 1 << 20), 75);
+            assert_eq!(commits_per_round(1.0, 15_000.0, 8192, 1 << 18), 32);
+            assert_eq!(commits_per_round(0.0, 15_000.0, 8192, 0), 1);
         }
     }
 }
@@ -342,16 +332,16 @@ mod scratch;
 pub mod watcher;
 mod workload;
 
-pub use commit::{PAGE, Pages, Writer};
+pub use commit::{PAGE_BYTES, WriteBuffer, Writer};
 pub use control::Control;
+pub use counters::DiskStats;
 pub use error::{ErrorKind, ProbeError, Refusal};
-pub use meters::Disks;
 pub(crate) use method::open_flags;
-pub(crate) use place::database_around;
 pub use plan::{ProbePlan, plan};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run;
 pub use schedule::Rng;
-pub(crate) use scratch::give_flags;
+pub(crate) use scratch::set_flags;
+pub(crate) use scratch_place::enclosing_database;
 
 pub use crate::measure::Progress;

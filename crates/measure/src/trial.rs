@@ -1,53 +1,51 @@
-//! Trials: candidate file systems made, mounted and measured side by side, and what may be said of
-//! them. Pure.
+//! Trials: candidate file systems made, mounted and measured side by side, and what follows from
+//! it; no I/O.
 //!
 //! A *cell* is one candidate in one *block*; a block is a random order of all candidates on the
-//! same extent, each made anew. In every block the reference runs twice under two names, and the
-//! bare extent is measured too. Cells are run by `cells`; the meaning of their figures is decided
-//! here, and never a winner without evidence for it.
+//! same extent, each newly made. In every block the reference runs twice, under two names, and the
+//! bare extent is measured too.
 
-mod looks {
-    //! When the evidence may be looked at, declared before the first block, and what each look may
-    //! err by.
-    //!
-    //! A trial that stops as soon as a difference shows finds one by chance sooner or later. The 5
-    //! % are therefore divided equally among all looks and the end (Bonferroni; Jennison and
-    //! Turnbull, *Group Sequential Methods*, ch. 2): whatever is said at any of them holds together
-    //! with 95 % probability.
+mod interim_analysis {
+    //! The interim analyses of a trial, declared before the first block, and the error of each.
 
-    /// The probability of error of a whole trial.
+    /// Error probability of a whole trial.
     pub const ALPHA: f64 = 0.05;
 
-    /// The numbers of complete blocks at which a trial looks: about a quarter more from each to the
-    /// next. The first is the smallest for which an interval of this level exists.
-    pub const LOOKS: [usize; 13] = [10, 12, 15, 18, 22, 27, 33, 40, 50, 62, 78, 98, 124];
+    /// Numbers of complete blocks at which a trial is analysed, each about a quarter more than the
+    /// last. The first is the smallest with an interval of this level. Fixed in advance: a trial
+    /// that stops at the first difference finds one by chance sooner or later.
+    pub const INTERIM_BLOCKS: [usize; 13] = [10, 12, 15, 18, 22, 27, 33, 40, 50, 62, 78, 98, 124];
 
-    /// The probability of error of one look, or of the end.
-    pub const ALPHA_PER_LOOK: f64 = ALPHA / (LOOKS.len() + 1) as f64;
+    /// Error probability of one analysis, or of the end: an equal share each (Bonferroni; Jennison
+    /// and Turnbull, *Group Sequential Methods*, ch. 2). All statements together hold with 95 %.
+    pub const ALPHA_PER_ANALYSIS: f64 = ALPHA / (INTERIM_BLOCKS.len() + 1) as f64;
 
-    /// The last block of any trial.
-    pub const LAST: usize = 124;
+    /// Most blocks of a trial.
+    pub const LAST_BLOCK: usize = 124;
 
-    /// How a trial ended, which decides whether its last blocks may be looked at.
+    /// How a trial ended: this decides whether its last blocks count.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Ending {
         Running,
         Settled,
-        /// Its time is over: the time was declared before, and the end is a look of its own.
+        /// Time is up. The limit was declared before, so the end is an analysis of its own.
         Budget,
-        /// Somebody stopped it, perhaps because of what he saw: only what was said at the last look
-        /// holds.
+        /// Stopped by the user, perhaps because of the figures: only the last interim analysis
+        /// counts.
         Stopped,
     }
 
-    /// The numbers of blocks to judge by, in order, when so many are complete.
-    pub fn looks(blocks: usize, ending: Ending) -> Vec<usize> {
-        let mut looks: Vec<usize> = LOOKS.into_iter().filter(|look| *look <= blocks).collect();
+    /// The numbers of blocks to analyse, in order, with this many complete.
+    pub fn interim_blocks(blocks: usize, ending: Ending) -> Vec<usize> {
+        let mut looks: Vec<usize> = INTERIM_BLOCKS
+            .into_iter()
+            .filter(|look| *look <= blocks)
+            .collect();
         match ending {
             Ending::Running | Ending::Settled | Ending::Stopped => {}
             Ending::Budget => {
-                let end = blocks.min(LAST);
+                let end = blocks.min(LAST_BLOCK);
                 if looks.last() != Some(&end) {
                     looks.push(end);
                 }
@@ -62,66 +60,63 @@ mod looks {
 
         #[test]
         fn only_a_declared_end_is_a_look_of_its_own() {
-            assert_eq!(looks(13, Ending::Running), [10, 12]);
-            assert_eq!(looks(13, Ending::Stopped), [10, 12]);
-            assert_eq!(looks(13, Ending::Budget), [10, 12, 13]);
-            assert_eq!(looks(12, Ending::Budget), [10, 12]);
-            assert_eq!(looks(4, Ending::Budget), [4]);
-            assert_eq!(looks(1_000_000, Ending::Budget), LOOKS);
-            assert_eq!(LOOKS.last(), Some(&LAST));
-            assert!(LOOKS.is_sorted());
+            assert_eq!(interim_blocks(13, Ending::Running), [10, 12]);
+            assert_eq!(interim_blocks(13, Ending::Stopped), [10, 12]);
+            assert_eq!(interim_blocks(13, Ending::Budget), [10, 12, 13]);
+            assert_eq!(interim_blocks(12, Ending::Budget), [10, 12]);
+            assert_eq!(interim_blocks(4, Ending::Budget), [4]);
+            assert_eq!(interim_blocks(1_000_000, Ending::Budget), INTERIM_BLOCKS);
+            assert_eq!(INTERIM_BLOCKS.last(), Some(&LAST_BLOCK));
+            assert!(INTERIM_BLOCKS.is_sorted());
         }
     }
 }
 mod candidate;
-mod contest;
+mod comparison;
+mod flush_audit;
 mod load;
-mod promise;
-mod ranks;
 mod record;
+mod signed_ranks;
 mod certificate {
-    //! What figures from a loop file are worth: the host's own file system measured beside the loop
-    //! device, block by block.
-    //!
-    //! A flush of a loop device is an fsync of its file, so the host's journal is in every sample
-    //! and draws all ratios towards 1. Where that shows, the trial says so.
+    //! What loop file figures are worth: the host's file system is measured next to the loop
+    //! device, block by block. A flush of a loop device is an fsync of its file, so the host's
+    //! journal is in every sample and draws all ratios towards 1.
 
-    use super::contest::interval;
-    use super::looks::LAST;
-    use super::record::{ExtentKind, Runner, TrialRecord};
+    use super::comparison::interval;
+    use super::interim_analysis::LAST_BLOCK;
+    use super::record::{CellTarget, ExtentKind, TrialRecord};
 
-    /// Times the host's own latency from which figures are an indication only.
-    const TOO_MUCH: f64 = 1.3;
+    /// Ratio to the host's own latency from which figures are only an indication.
+    const MAX_LATENCY_RATIO: f64 = 1.3;
 
-    /// The certificate of a loop file.
+    /// Certificate of a loop file; times are multiples of the file's latency.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum Certificate {
-        /// None is needed: nothing lies between the file systems and the disk.
+        /// Not needed: nothing lies between the file systems and the disk.
         NotNeeded,
         Unknown,
-        /// The loop device is as fast as the file: whatever the interval holds is within a third.
+        /// As fast as the file: the whole interval is within a third.
         Faithful,
-        /// The blocks scatter too much to say: from so many times the file's latency to so many.
+        /// Too much scatter: from the low to the high multiple.
         Unsettled(f64, f64),
-        /// It is not: the order holds, ratios are nearer to 1 than on the disk. So many times the
-        /// file's latency.
+        /// Slower or faster: the order holds, but ratios are nearer to 1 than on the disk.
         OrderOnly(f64),
-        /// It changes the picture: so many times the file's latency.
+        /// Much slower or faster: figures are only an indication.
         Indicative(f64),
     }
 
     impl TrialRecord {
         pub fn certificate(&self) -> Certificate {
             match self.extent {
-                ExtentKind::Loop => self.certificate_of_loop(),
+                ExtentKind::Loop => self.loop_certificate(),
                 ExtentKind::Disk => Certificate::NotNeeded,
             }
         }
 
-        fn certificate_of_loop(&self) -> Certificate {
+        fn loop_certificate(&self) -> Certificate {
             let (floor, host) = (
-                self.samples(Runner::Floor, 0),
-                self.samples(Runner::Host, 0),
+                self.samples(CellTarget::Floor, 0),
+                self.samples(CellTarget::Host, 0),
             );
             let pairs = floor
                 .into_iter()
@@ -130,9 +125,9 @@ mod certificate {
             let ratios: Vec<f64> = pairs
                 .map(|(floor, host)| (host.rate() / floor.rate()).ln())
                 .filter(|ratio| ratio.is_finite())
-                .take(LAST)
+                .take(LAST_BLOCK)
                 .collect();
-            let most = TOO_MUCH.ln();
+            let most = MAX_LATENCY_RATIO.ln();
             match interval(&ratios) {
                 None => Certificate::Unknown,
                 Some(found) if found.value.abs() > most => {
@@ -146,11 +141,11 @@ mod certificate {
             }
         }
 
-        /// How many times faster the bare extent was in its best tenth of blocks than in its worst;
-        /// `None` without blocks.
+        /// Speed of the bare extent in its best tenth of blocks, as a multiple of that in its
+        /// worst; `None` without blocks.
         pub fn floor_spread(&self) -> Option<f64> {
             let mut rates: Vec<f64> = self
-                .samples(Runner::Floor, 0)
+                .samples(CellTarget::Floor, 0)
                 .into_iter()
                 .flatten()
                 .map(|sample| sample.rate())
@@ -165,15 +160,15 @@ mod certificate {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::trial::Contender;
-        use crate::trial::sample::{record, slowed};
+        use crate::trial::Candidate;
+        use crate::trial::sample::{record, with_floor_rate};
 
-        fn with(times: impl Fn(usize) -> f64) -> TrialRecord {
-            slowed(
+        fn record_with_floor(times: impl Fn(usize) -> f64) -> TrialRecord {
+            with_floor_rate(
                 record(
                     &[
-                        (Contender::Ext4, 4_000.0, None),
-                        (Contender::Xfs, 4_000.0, None),
+                        (Candidate::Ext4, 4_000.0, None),
+                        (Candidate::Xfs, 4_000.0, None),
                     ],
                     15,
                 ),
@@ -183,14 +178,17 @@ mod certificate {
 
         #[test]
         fn figures_are_certified_only_where_the_blocks_show_it() {
-            assert_eq!(with(|_| 1.0).certificate(), Certificate::Faithful);
-            assert!(
-                matches!(with(|_| 0.9).certificate(), Certificate::OrderOnly(times) if times > 1.05)
+            assert_eq!(
+                record_with_floor(|_| 1.0).certificate(),
+                Certificate::Faithful
             );
             assert!(
-                matches!(with(|_| 0.5).certificate(), Certificate::Indicative(times) if times > 1.9)
+                matches!(record_with_floor(|_| 0.9).certificate(), Certificate::OrderOnly(times) if times > 1.05)
             );
-            let scattered = with(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
+            assert!(
+                matches!(record_with_floor(|_| 0.5).certificate(), Certificate::Indicative(times) if times > 1.9)
+            );
+            let scattered = record_with_floor(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
             assert!(
                 matches!(scattered.certificate(), Certificate::Unsettled(low, high) if low < 0.8 && high > 1.3)
             );
@@ -199,30 +197,29 @@ mod certificate {
 }
 mod methods;
 mod result {
-    //! What a record says about each load, and when a trial may stop.
+    //! Results of each load, and when a trial may stop.
 
-    use super::contest::{Contest, TrialOutcome};
+    use super::comparison::{PairwiseComparison, TrialOutcome};
+    use super::interim_analysis::{Ending, LAST_BLOCK};
     use super::load::TrialLoad;
-    use super::looks::{Ending, LAST};
     use super::record::TrialRecord;
 
-    /// The longest time in seconds that a trial is said to need: with more, the disk is too
-    /// unsteady for one.
-    pub const WORTH_WAITING: f64 = 86_400.0;
+    /// Longest time in seconds that is announced: beyond it the disk is too unsteady for a trial.
+    pub const MAX_WAIT_SECONDS: f64 = 86_400.0;
 
-    /// What the blocks say about one load.
+    /// Result of one load.
     #[derive(Clone, Debug)]
     pub struct LoadResult {
-        pub at: usize,
+        pub index: usize,
         pub load: TrialLoad,
-        /// The ranked candidates, by number in the record; the contest counts in this order.
+        /// Ranked candidates, by number in the record; the comparison counts in this order.
         pub ranked: Vec<usize>,
-        pub contest: Contest,
+        pub comparison: PairwiseComparison,
     }
 
     impl LoadResult {
-        /// The ranked candidates of these places in the contest, by number in the record.
-        pub fn named(&self, places: &[usize]) -> Vec<usize> {
+        /// Numbers in the record of these places in the ranking.
+        pub fn candidates_at(&self, places: &[usize]) -> Vec<usize> {
             places
                 .iter()
                 .filter_map(|place| self.ranked.get(*place).copied())
@@ -231,71 +228,73 @@ mod result {
     }
 
     impl TrialRecord {
-        /// The results of all loads, in order; none where the reference cannot be ranked, or
-        /// nothing beside it.
+        /// Results of all loads, in order; empty if the reference is not ranked, or nothing else
+        /// is.
         pub fn results(&self) -> Vec<LoadResult> {
-            let ranked = self.ranked();
+            let ranked = self.ranked_candidates();
             if ranked.first() != Some(&0) || ranked.len() < 2 {
                 return Vec::new();
             }
             let of = |(at, load): (usize, &TrialLoad)| {
-                let contest = Contest::judged(&self.figures(&ranked, at), self.ending);
+                let contest = PairwiseComparison::from_figures(
+                    &self.paired_figures(&ranked, at),
+                    self.ending,
+                );
                 LoadResult {
-                    at,
+                    index: at,
                     load: *load,
                     ranked: ranked.clone(),
-                    contest,
+                    comparison: contest,
                 }
             };
             self.loads.iter().enumerate().map(of).collect()
         }
 
-        /// Whether further blocks cannot change what the deciding loads say, or none may follow.
+        /// True if further blocks cannot change a deciding load, or none may follow.
         pub fn is_settled(&self) -> bool {
             let results = self.results();
-            let open =
-                |result: &LoadResult| result.load.decides() && result.contest.outcome().is_open();
-            let by_method = || {
-                self.is_about_methods()
-                    && self
-                        .methods()
-                        .iter()
-                        .any(|found| found.contest.outcome().is_open())
+            let open = |result: &LoadResult| {
+                result.load.is_deciding() && result.comparison.outcome().is_undecided()
             };
-            // Without any result more blocks would not bring one: who failed once is not ranked.
-            self.blocks.len() >= LAST
+            let by_method = || {
+                self.compares_methods()
+                    && self
+                        .method_comparisons()
+                        .iter()
+                        .any(|found| found.comparison.outcome().is_undecided())
+            };
+            // More blocks would not help: a candidate that failed once stays unranked.
+            self.blocks.len() >= LAST_BLOCK
                 || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
         }
 
-        /// About how many more seconds would settle it; `None` where nothing is known yet, or it is
-        /// settled.
+        /// Estimated seconds until it is settled; `None` without figures, or once settled.
         pub fn seconds_needed(&self) -> Option<f64> {
             let deciding = self
                 .results()
                 .into_iter()
-                .filter(|result| result.load.decides());
+                .filter(|result| result.load.is_deciding());
             let blocks = deciding
-                .filter_map(|result| result.contest.blocks_needed())
+                .filter_map(|result| result.comparison.blocks_needed())
                 .max()?;
             let done = self.blocks.len().max(1);
             let each = self.seconds / done as f64;
             Some(blocks.saturating_sub(done) as f64 * each)
         }
 
-        /// The only candidate that may be the best for every deciding load, where it is one and the
-        /// trial could tell.
+        /// The only possible best candidate of every deciding load, if there is one.
         pub fn winner(&self) -> Option<usize> {
             let deciding = self
                 .results()
                 .into_iter()
-                .filter(|result| result.load.decides());
+                .filter(|result| result.load.is_deciding());
             let winners: Vec<Option<usize>> = deciding
-                .map(|result| match result.contest.outcome() {
-                    TrialOutcome::Best(place) => result.named(&[place]).first().copied(),
-                    TrialOutcome::TooFew
-                    | TrialOutcome::CannotTell
-                    | TrialOutcome::Alike(_)
-                    | TrialOutcome::Open(_) => None,
+                .map(|result| match result.comparison.outcome() {
+                    TrialOutcome::Best(place) => result.candidates_at(&[place]).first().copied(),
+                    TrialOutcome::TooFewBlocks
+                    | TrialOutcome::Inconclusive
+                    | TrialOutcome::Equivalent(_)
+                    | TrialOutcome::Undecided(_) => None,
                 })
                 .collect();
             let first = winners.first().copied().flatten()?;
@@ -305,8 +304,8 @@ mod result {
                 .then_some(first)
         }
 
-        /// Whether its last blocks may be looked at.
-        pub fn ended(&mut self, ending: Ending, seconds: f64) {
+        /// Sets how it ended, which decides whether the last blocks count.
+        pub fn set_ending(&mut self, ending: Ending, seconds: f64) {
             self.ending = ending;
             self.seconds = seconds;
         }
@@ -314,30 +313,30 @@ mod result {
 }
 mod answer;
 mod forest;
-mod telling;
-mod drawing {
-    //! A told trial, drawn as text for a terminal and as Markdown.
+mod view;
+mod render {
+    //! The view of a trial as text for a terminal and as Markdown.
 
-    use super::telling::{NOT_RANKED, TableCell, TableOfLoad, Telling};
+    use super::view::{LoadTable, NOT_RANKED, TableCell, TrialView};
     use crate::text::page::TextBuilder;
-    use crate::text::wrap::columns;
+    use crate::text::wrap::display_width;
 
     /// Columns before a table.
     const INDENT: usize = 2;
 
-    impl Telling {
-        /// As text for a terminal: without the tables of loads that decide nothing.
+    impl TrialView {
+        /// Text for a terminal, without the tables of loads that decide nothing.
         pub fn text(&self) -> String {
-            let mut lines = self.head.clone();
-            for part in self.loads.iter().filter(|part| part.decides) {
+            let mut lines = self.header.clone();
+            for part in self.loads.iter().filter(|part| part.is_deciding) {
                 lines.extend([
                     String::new(),
                     part.title.clone(),
                     format!("  {}", part.sentence),
                 ]);
-                lines.extend(table(part));
+                lines.extend(table_lines(part));
             }
-            let others = others(&self.loads);
+            let others = other_load_lines(&self.loads);
             if !others.is_empty() {
                 lines.push(String::new());
                 lines.extend(others);
@@ -349,10 +348,10 @@ mod drawing {
 
         pub fn markdown(&self) -> String {
             let mut lines = vec!["# Trial".to_owned(), String::new()];
-            lines.extend(self.head.iter().map(|line| format!("{line}  ")));
+            lines.extend(self.header.iter().map(|line| format!("{line}  ")));
             let cell = |cell: &TableCell| match &cell.interval {
-                Some(interval) => format!("{} ({interval})", cell.says),
-                None => cell.says.clone(),
+                Some(interval) => format!("{} ({interval})", cell.text),
+                None => cell.text.clone(),
             };
             let row = |row: &Vec<TableCell>| {
                 format!(
@@ -373,12 +372,12 @@ mod drawing {
                 lines.extend([String::new(), format!("| {} |", part.columns.join(" | "))]);
                 lines.push(format!("|{}", "---|".repeat(part.columns.len())));
                 lines.extend(part.rows.iter().map(row));
-                if !part.below.is_empty() {
+                if !part.unranked.is_empty() {
                     lines.push(format!(
                         "| *{NOT_RANKED}:* |{}",
                         " |".repeat(part.columns.len().saturating_sub(1))
                     ));
-                    lines.extend(part.below.iter().map(row));
+                    lines.extend(part.unranked.iter().map(row));
                 }
             }
             lines.extend([String::new(), "## Notes".to_owned(), String::new()]);
@@ -387,11 +386,11 @@ mod drawing {
         }
     }
 
-    /// A line for each answer of the loads that decide nothing; those that have the same one share
+    /// One line per sentence of the loads that decide nothing; loads with the same sentence share
     /// it.
-    fn others(loads: &[TableOfLoad]) -> Vec<String> {
+    fn other_load_lines(loads: &[LoadTable]) -> Vec<String> {
         let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-        for part in loads.iter().filter(|part| !part.decides) {
+        for part in loads.iter().filter(|part| !part.is_deciding) {
             match found
                 .iter_mut()
                 .find(|(sentence, _)| *sentence == part.sentence)
@@ -406,30 +405,29 @@ mod drawing {
             .collect()
     }
 
-    /// The lines of a table, in columns.
-    fn table(part: &TableOfLoad) -> Vec<String> {
+    fn table_lines(part: &LoadTable) -> Vec<String> {
         let words = |row: &Vec<TableCell>| {
             row.iter()
-                .map(|cell| cell.says.clone())
+                .map(|cell| cell.text.clone())
                 .collect::<Vec<String>>()
         };
         let head = part.columns.iter().map(|word| (*word).to_owned()).collect();
         let rows: Vec<Vec<String>> = std::iter::once(head)
-            .chain(part.rows.iter().chain(&part.below).map(words))
+            .chain(part.rows.iter().chain(&part.unranked).map(words))
             .collect();
         let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
         let mut page = TextBuilder::unbounded();
         page.table(INDENT, &rows, &right);
         let mut lines: Vec<String> = page.finish().lines().map(str::to_owned).collect();
-        if !part.below.is_empty() {
+        if !part.unranked.is_empty() {
             let whole = lines
                 .iter()
-                .map(|line| columns(line))
+                .map(|line| display_width(line))
                 .max()
                 .unwrap_or_default()
                 .saturating_sub(INDENT);
             let line = format!("{:INDENT$}{:-<whole$}", "", format!("-- {NOT_RANKED} "));
-            lines.insert(rows.len() - part.below.len(), line);
+            lines.insert(rows.len() - part.unranked.len(), line);
         }
         lines
     }
@@ -440,19 +438,19 @@ mod drawing {
 
         #[test]
         fn loads_that_decide_nothing_share_an_answer() {
-            let load = |title: &str, sentence: &str| TableOfLoad {
+            let load = |title: &str, sentence: &str| LoadTable {
                 title: title.to_owned(),
                 sentence: sentence.to_owned(),
-                ..TableOfLoad::default()
+                ..LoadTable::default()
             };
             let loads = vec![
                 load("one", "Same."),
                 load("other", "Else."),
                 load("two", "Same."),
             ];
-            let text = Telling {
+            let text = TrialView {
                 loads,
-                ..Telling::default()
+                ..TrialView::default()
             }
             .text();
             assert_eq!(text, "\none, two: Same.\nother: Else.\n\n");
@@ -461,19 +459,22 @@ mod drawing {
 }
 
 pub use answer::TrialAnswer;
-pub use candidate::{Contender, mkfs_of_trials, mount_of_trials};
+pub use candidate::{Candidate, trial_mkfs_options, trial_mount_options};
 pub use certificate::Certificate;
-pub use contest::{Contest, Cuts, MARGIN, PairOutcome, PairedFigures, TrialOutcome};
+#[cfg(any(test, feature = "testing"))]
+pub use comparison::PairOutcome;
+pub use comparison::{Cuts, EQUIVALENCE_MARGIN, PairedFigures, PairwiseComparison, TrialOutcome};
 pub use forest::{ForestPlace, ForestRow};
-pub(crate) use load::SEGMENT;
+pub use interim_analysis::{Ending, INTERIM_BLOCKS};
+pub(crate) use load::SEGMENT_BYTES;
 pub use load::{CommitShape, Preset, TrialLoad};
-pub use looks::{Ending, LOOKS};
-pub use ranks::Interval;
 pub use record::{
-    CandidateRecord, ExtentKind, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord,
+    CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
+    TrialRecord,
 };
-pub use result::{LoadResult, WORTH_WAITING};
-pub use telling::{NOT_RANKED, TableCell, TableOfLoad, percent, summary, tell};
+pub use result::{LoadResult, MAX_WAIT_SECONDS};
+pub use signed_ranks::Interval;
+pub use view::{LoadTable, NOT_RANKED, TableCell, percent_interval, summary, trial_view};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod sample {
@@ -481,14 +482,15 @@ pub mod sample {
 
     #![allow(clippy::indexing_slicing, reason = "for tests")]
 
-    use super::candidate::Contender;
+    use super::candidate::Candidate;
+    use super::interim_analysis::Ending;
     use super::load::{Preset, TrialLoad};
-    use super::looks::Ending;
     use super::record::{
-        CandidateRecord, ExtentKind, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord,
+        CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
+        TrialRecord,
     };
 
-    /// What a cell measured at this rate.
+    /// A cell's figures at this rate.
     pub fn sample(rate: f64, flushes: Option<u64>) -> Sample {
         let latency = 1e6 / rate;
         Sample {
@@ -502,10 +504,10 @@ pub mod sample {
         }
     }
 
-    /// Blocks in which the candidates run at these rates, each a little off by its place in a fixed
+    /// Blocks in which the candidates run at these rates, with a small deviation in a fixed
     /// pattern.
-    pub fn record(candidates: &[(Contender, f64, Option<u64>)], blocks: usize) -> TrialRecord {
-        let loads = vec![TrialLoad::of(Preset::Commits, &[1])[0]];
+    pub fn record(candidates: &[(Candidate, f64, Option<u64>)], blocks: usize) -> TrialRecord {
+        let loads = vec![TrialLoad::preset_loads(Preset::Commits, &[1])[0]];
         let off = |block: usize, runner: usize| {
             1.0 + 0.01 * (((block * 7 + runner * 3) % 5) as f64 - 2.0)
         };
@@ -520,29 +522,29 @@ pub mod sample {
                 .enumerate()
                 .map(|(at, (_, rate, flushes))| {
                     cell(
-                        Runner::Candidate(at),
+                        CellTarget::Candidate(at),
                         sample(rate * off(block, at), *flushes),
                     )
                 });
             let twin = cell(
-                Runner::Twin,
+                CellTarget::Twin,
                 sample(candidates[0].1 * off(block, 9), Some(1_000)),
             );
-            let floor = cell(Runner::Floor, sample(6_000.0 * off(block, 2), None));
-            let host = cell(Runner::Host, sample(6_000.0 * off(block, 4), None));
+            let floor = cell(CellTarget::Floor, sample(6_000.0 * off(block, 2), None));
+            let host = cell(CellTarget::Host, sample(6_000.0 * off(block, 4), None));
             TrialBlock {
                 cells: own.chain([twin, floor, host]).collect(),
                 written: 1 << 20,
             }
         };
-        let made = |(candidate, ..): &(Contender, f64, Option<u64>)| CandidateRecord {
+        let made = |(candidate, ..): &(Candidate, f64, Option<u64>)| CandidateRecord {
             candidate: *candidate,
             mkfs: vec!["mkfs".to_owned(), "-q".to_owned()],
             version: "1".to_owned(),
             mount: String::new(),
         };
         TrialRecord {
-            trial: FORMAT,
+            trial: FORMAT_VERSION,
             walwise: "0.1.0".to_owned(),
             started: "2026-11-25T08:00:00Z".to_owned(),
             ending: Ending::Budget,
@@ -562,13 +564,13 @@ pub mod sample {
         }
     }
 
-    /// A record whose bare extent runs at so many times the rate of its file, block by block.
-    pub fn slowed(mut record: TrialRecord, times: impl Fn(usize) -> f64) -> TrialRecord {
+    /// The record with the bare extent at `times(block)` times its rate.
+    pub fn with_floor_rate(mut record: TrialRecord, times: impl Fn(usize) -> f64) -> TrialRecord {
         for (nth, block) in record.blocks.iter_mut().enumerate() {
             for cell in block
                 .cells
                 .iter_mut()
-                .filter(|cell| cell.runner == Runner::Floor)
+                .filter(|cell| cell.runner == CellTarget::Floor)
             {
                 cell.samples
                     .iter_mut()

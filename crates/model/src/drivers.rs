@@ -1,40 +1,39 @@
-//! Drivers of SCSI hosts, one row each, by their names in drivers/scsi (`proc_name`): the
-//! attachment of a disk behind one, and possible caches there.
+//! SCSI host drivers, one row each, by name (`proc_name`, drivers/scsi): how disks behind them are
+//! attached, and possible caches there.
 //!
-//! Asking a controller and judging its answers is left to `collect` and `durability`. Some drivers
-//! serve both plain adapters and RAID controllers (smartpqi, mpi3mr, aacraid): a row names the
-//! possibilities, and the controller's tool the fact.
+//! Querying a controller and judging its answers is left to `collect` and `durability`. Some
+//! drivers serve both plain adapters and RAID controllers (smartpqi, mpi3mr, aacraid): the row
+//! lists what is possible, the controller's tool tells which.
 
 use crate::facts::catalog::device::Transport;
 
-/// The properties of a driver.
 #[derive(Debug)]
 pub struct Driver {
     pub name: &'static str,
-    /// The attachment of disks behind it; `None` where their place in the device tree tells it.
+    /// How disks behind it are attached; `None` where their place in the device tree tells it.
     pub transport: Option<Transport>,
-    /// The component between its disks and the machine.
-    pub between: Between,
+    /// What sits between its disks and the host.
+    pub hba: Hba,
 }
 
-/// The component between disks and the machine.
+/// What sits between disks and the host.
 #[derive(Clone, Copy, Debug)]
-pub enum Between {
+pub enum Hba {
     /// A RAID controller, which may keep acknowledged writes in a cache of its own.
     Controller(Controller),
     /// An adapter without a cache.
-    Nothing,
+    Plain,
     /// A hypervisor, a bridge or a network, which is judged by its transport.
-    More,
+    Other,
 }
 
 /// RAID controllers behind a driver.
 #[derive(Clone, Copy, Debug)]
 pub struct Controller {
-    /// The family, which decides the tools.
+    /// Decides which tools can query it.
     pub family: Family,
-    /// How a person queries one.
-    pub ask: &'static str,
+    /// How an admin queries one, for a fact that is unknown.
+    pub query_hint: &'static str,
 }
 
 /// RAID controllers that share their tools.
@@ -50,122 +49,125 @@ pub enum Family {
     MegaRaid9600,
     Adaptec,
     /// Those whose tools walwise cannot read.
-    Unread,
+    Unsupported,
 }
 
 pub const ALL: &[Driver] = &[
     Driver {
         transport: Some(Transport::Megaraid),
-        ..raid("megaraid_sas", Family::MegaRaid, MEGARAID)
+        ..raid_driver("megaraid_sas", Family::MegaRaid, MEGARAID)
     },
     Driver {
         transport: Some(Transport::Megaraid),
-        ..raid("megaraid", Family::Unread, MEGARAID)
+        ..raid_driver("megaraid", Family::Unsupported, MEGARAID)
     },
-    raid("hpsa", Family::SmartArray, SMART_ARRAY),
-    raid("cciss", Family::SmartArray, SMART_ARRAY),
-    raid(
+    raid_driver("hpsa", Family::SmartArray, SMART_ARRAY),
+    raid_driver("cciss", Family::SmartArray, SMART_ARRAY),
+    raid_driver(
         "smartpqi",
         Family::SmartRaid,
         "ask the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
     ),
-    raid(
+    raid_driver(
         "mpi3mr",
         Family::MegaRaid9600,
         "ask the controller as root with storcli2 or perccli2 (Dell)",
     ),
-    raid(
+    raid_driver(
         "aacraid",
         Family::Adaptec,
         "ask the controller as root with arcconf: write-cache setting, backup unit, disk caches",
     ),
-    raid(
+    raid_driver(
         "arcmsr",
-        Family::Unread,
+        Family::Unsupported,
         "ask the controller as root with areca-cli, which walwise does not read: battery, write policy, disk caches",
     ),
-    raid("3w-9xxx", Family::Unread, TW_CLI),
-    raid("3w-sas", Family::Unread, TW_CLI),
-    raid("hptiop", Family::Unread, ANY_TOOL),
-    raid("esas2r", Family::Unread, ANY_TOOL),
-    raid("ips", Family::Unread, ANY_TOOL),
-    adapter("mpt2sas", Some(Transport::Sas)),
-    adapter("mpt3sas", Some(Transport::Sas)),
-    adapter("mptsas", Some(Transport::Sas)),
-    adapter("mptspi", None),
-    adapter("mptscsih", None),
-    adapter("mvsas", None),
-    adapter("pm80xx", None),
-    adapter("pm8001", None),
-    adapter("isci", None),
-    adapter("aic94xx", None),
-    adapter("aic7xxx", None),
-    adapter("aic79xx", None),
-    adapter("sym53c8xx", None),
-    adapter("hisi_sas_v2_hw", None),
-    adapter("hisi_sas_v3_hw", None),
-    adapter("scsi_debug", None),
-    adapter("ibmvscsi", None),
-    adapter("BusLogic", None),
-    adapter("esp", None),
-    adapter("qla1280", None),
-    adapter("ahci", Some(Transport::Sata)),
-    adapter("ata_piix", Some(Transport::Sata)),
-    adapter("virtio_scsi", Some(Transport::VirtioScsi)),
-    more("vmw_pvscsi", Transport::Vmware),
-    more("storvsc", Transport::Hyperv),
-    more("hv_storvsc", Transport::Hyperv),
-    more("storvsc_host", Transport::Hyperv),
-    more("usb-storage", Transport::Usb),
-    more("uas", Transport::Usb),
-    more("iscsi_tcp", Transport::Network),
+    raid_driver("3w-9xxx", Family::Unsupported, TW_CLI),
+    raid_driver("3w-sas", Family::Unsupported, TW_CLI),
+    raid_driver("hptiop", Family::Unsupported, ANY_TOOL),
+    raid_driver("esas2r", Family::Unsupported, ANY_TOOL),
+    raid_driver("ips", Family::Unsupported, ANY_TOOL),
+    plain_driver("mpt2sas", Some(Transport::Sas)),
+    plain_driver("mpt3sas", Some(Transport::Sas)),
+    plain_driver("mptsas", Some(Transport::Sas)),
+    plain_driver("mptspi", None),
+    plain_driver("mptscsih", None),
+    plain_driver("mvsas", None),
+    plain_driver("pm80xx", None),
+    plain_driver("pm8001", None),
+    plain_driver("isci", None),
+    plain_driver("aic94xx", None),
+    plain_driver("aic7xxx", None),
+    plain_driver("aic79xx", None),
+    plain_driver("sym53c8xx", None),
+    plain_driver("hisi_sas_v2_hw", None),
+    plain_driver("hisi_sas_v3_hw", None),
+    plain_driver("scsi_debug", None),
+    plain_driver("ibmvscsi", None),
+    plain_driver("BusLogic", None),
+    plain_driver("esp", None),
+    plain_driver("qla1280", None),
+    plain_driver("ahci", Some(Transport::Sata)),
+    plain_driver("ata_piix", Some(Transport::Sata)),
+    plain_driver("virtio_scsi", Some(Transport::VirtioScsi)),
+    other_driver("vmw_pvscsi", Transport::Vmware),
+    other_driver("storvsc", Transport::Hyperv),
+    other_driver("hv_storvsc", Transport::Hyperv),
+    other_driver("storvsc_host", Transport::Hyperv),
+    other_driver("usb-storage", Transport::Usb),
+    other_driver("uas", Transport::Usb),
+    other_driver("iscsi_tcp", Transport::Network),
 ];
 
 const MEGARAID: &str = "ask the controller as root with storcli, perccli (Dell) or MegaCli: policy, policy in force, battery, disk caches";
 const SMART_ARRAY: &str = "ask the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache";
 const TW_CLI: &str = "ask the controller as root with tw_cli, which walwise does not read: battery, write policy, disk caches";
 
-/// How a person queries a controller of an unknown family.
+/// How an admin queries a controller of an unknown family.
 pub const ANY_TOOL: &str =
     "ask the controller with its own tool as root (storcli, perccli, MegaCli, ssacli or arcconf)";
 
-const fn raid(name: &'static str, family: Family, ask: &'static str) -> Driver {
-    let between = Between::Controller(Controller { family, ask });
+const fn raid_driver(name: &'static str, family: Family, ask: &'static str) -> Driver {
+    let between = Hba::Controller(Controller {
+        family,
+        query_hint: ask,
+    });
     Driver {
         name,
         transport: Some(Transport::Raid),
-        between,
+        hba: between,
     }
 }
 
-const fn adapter(name: &'static str, transport: Option<Transport>) -> Driver {
+const fn plain_driver(name: &'static str, transport: Option<Transport>) -> Driver {
     Driver {
         name,
         transport,
-        between: Between::Nothing,
+        hba: Hba::Plain,
     }
 }
 
-const fn more(name: &'static str, transport: Transport) -> Driver {
+const fn other_driver(name: &'static str, transport: Transport) -> Driver {
     Driver {
         name,
         transport: Some(transport),
-        between: Between::More,
+        hba: Hba::Other,
     }
 }
 
 impl Driver {
     /// The RAID controllers behind it.
     pub fn controller(&self) -> Option<Controller> {
-        match self.between {
-            Between::Controller(controller) => Some(controller),
-            Between::Nothing | Between::More => None,
+        match self.hba {
+            Hba::Controller(controller) => Some(controller),
+            Hba::Plain | Hba::Other => None,
         }
     }
 
-    /// Whether nothing behind it is known to keep acknowledged writes.
+    /// Whether nothing behind it is known to cache acknowledged writes.
     pub fn is_plain(&self) -> bool {
-        matches!(self.between, Between::Nothing)
+        matches!(self.hba, Hba::Plain)
     }
 }
 
@@ -178,8 +180,7 @@ impl Family {
     }
 }
 
-/// The driver of this name.
-pub fn named(name: &str) -> Option<&'static Driver> {
+pub fn find(name: &str) -> Option<&'static Driver> {
     ALL.iter().find(|driver| driver.name == name)
 }
 
@@ -199,6 +200,6 @@ mod tests {
             let is_raid = driver.transport.is_some_and(Transport::is_raid);
             assert_eq!(is_raid, driver.controller().is_some(), "{}", driver.name);
         }
-        assert!(named("fancyraid").is_none());
+        assert!(find("fancyraid").is_none());
     }
 }

@@ -1,14 +1,12 @@
-//! Facts: named values about the host, its devices, mounts and databases, and the contract that
-//! none is ever guessed.
+//! Facts: named values about the host, its devices, mounts and databases. None is ever guessed.
 //!
-//! A reading is known with its source, or unknown with a reason and a remedy. This layer neither
-//! reads the machine nor judges: collectors fill a [`FactSet`], and all other layers query it. An
-//! absent fact is still a reading (*not collected*), so no caller has to distinguish "does not
-//! exist" from "was not asked".
+//! A reading is known with its source, or unknown with a reason and a remedy. Collectors fill a
+//! [`FactSet`]; every other layer queries it. An absent fact is still a reading (*not collected*),
+//! so callers need not tell "does not exist" from "was not read".
 
 mod value {
-    //! The few shapes a fact's value can have. Units belong to the key ([`super::ValueKind`]), not
-    //! to the value.
+    //! The shapes a fact's value can have. Units belong to the key ([`super::ValueKind`]), not to
+    //! the value.
 
     use std::fmt;
 
@@ -17,8 +15,7 @@ mod value {
     use crate::text::escape_in_place;
     use crate::version::Version;
 
-    /// A fact's value. Text is display-safe already: it was made so where it entered
-    /// ([`crate::text::safe`]).
+    /// A fact's value. Text is already display-safe: [`crate::text::safe`] ran where it entered.
     #[derive(Clone, Debug, PartialEq, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(untagged)]
@@ -99,18 +96,16 @@ pub mod note;
 mod reading;
 mod subject;
 mod kind {
-    //! What the value of a fact is: its kind with its unit, and the Rust types that it can have.
-    //! Choices are left to [`super::choice`].
+    //! The kind and unit of a fact's value, and the Rust types it can have. Choices are in
+    //! [`super::choice`].
 
     use super::Value;
     use crate::version::Version;
 
-    /// What a fact's value is, with its unit.
+    /// Kind of a fact's value, with its unit.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ValueKind {
-        /// True or false.
         Bool,
-        /// A count of things.
         Count,
         /// A size in bytes.
         Bytes,
@@ -119,11 +114,9 @@ mod kind {
         /// A plain number such as operations per second, percent or flushes per operation; the name
         /// or the text says which.
         Number,
-        /// Free text.
         Text,
         /// One of a few words.
         Choice(&'static [&'static str]),
-        /// A version.
         Version,
         /// Several words.
         List,
@@ -132,12 +125,11 @@ mod kind {
     }
 
     impl ValueKind {
-        /// Whether a value is several words.
         pub fn is_list(self) -> bool {
             matches!(self, Self::List | Self::Choices(_))
         }
 
-        /// The words that a value can be or hold, where they are few.
+        /// The words a value can be or hold; `None` where they are not listed.
         pub fn choices(self) -> Option<&'static [&'static str]> {
             match self {
                 Self::Choice(words) | Self::Choices(words) => Some(words),
@@ -152,8 +144,8 @@ mod kind {
             }
         }
 
-        /// In words, for listings and diagnostics.
-        pub fn words(self) -> String {
+        /// A description for listings and diagnostics.
+        pub fn description(self) -> String {
             match self {
                 Self::Bool => "true or false".to_owned(),
                 Self::Count => "a count".to_owned(),
@@ -171,9 +163,8 @@ mod kind {
 
     /// A Rust type that a fact's value can have.
     pub trait FactValue: Sized {
-        /// As a value of the set.
         fn into_value(self) -> Value;
-        /// Back again; `None` when the shape differs.
+        /// `None` when the shape differs.
         fn from_value(value: &Value) -> Option<Self>;
     }
 
@@ -201,26 +192,25 @@ mod kind {
     fact_value!(Vec<String>, List);
 }
 mod choice {
-    //! Facts that are one of a few words, as types: every judgement of one names all its words in a
-    //! `match`, so that a new word cannot be overlooked.
+    //! Facts that are one of a few words, as types. Every judgement matches all words, so a new
+    //! word cannot be overlooked.
     //!
-    //! [`Choice::from_word`] is the only place where an outside word becomes a value; a word that
-    //! is not in the list becomes none. The collector that reads a tool translates the tool's
-    //! words.
+    //! [`Choice::from_word`] is the only place where an outside word becomes a value; unlisted
+    //! words become `None`. The collector that reads a tool translates the tool's words.
 
     use super::{FactValue, Reading, Value, ValueKind};
 
-    /// A closed set of words, made by [`choice!`](crate::choice).
+    /// A closed set of words, declared by [`choice!`](crate::choice).
     pub trait Choice: Copy + Eq + 'static {
-        /// Every value, in the order in which they are declared.
+        /// Every value, in declaration order.
         const ALL: &'static [Self];
-        /// The word of each, in the same order.
+        /// Their words, in the same order.
         const WORDS: &'static [&'static str];
 
         /// Its word in facts, rules and outputs.
-        fn word(self) -> &'static str;
+        fn as_str(self) -> &'static str;
 
-        /// The value of a word; none where the word is not in the list.
+        /// `None` for a word that is not listed.
         fn from_word(word: &str) -> Option<Self> {
             let mut known = Self::ALL.iter().zip(Self::WORDS);
             known
@@ -228,19 +218,19 @@ mod choice {
                 .map(|(value, _)| *value)
         }
 
-        /// The same of a word that was read, for [`Reading::and_then`].
-        fn read(word: &str) -> Result<Self, String> {
-            Self::from_word(word).ok_or_else(|| not_among(word, Self::WORDS))
+        /// Like [`Choice::from_word`], with an error that lists the words, for
+        /// [`Reading::and_then`].
+        fn parse_word(word: &str) -> Result<Self, String> {
+            Self::from_word(word).ok_or_else(|| unknown_word_error(word, Self::WORDS))
         }
     }
 
-    /// The complaint about a word that is in no list.
-    fn not_among(word: &str, words: &[&str]) -> String {
-        format!("`{word}` is not among: {}", words.join(", "))
+    fn unknown_word_error(word: &str, words: &[&str]) -> String {
+        format!("`{word}` is not one of: {}", words.join(", "))
     }
 
-    /// The reading of a fact of this kind: a word that a choice does not have is malformed.
-    pub(super) fn checked(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
+    /// Turns a word that the choice does not have into a malformed reading.
+    pub(super) fn validate_choice(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
         let Some(words) = kind.choices() else {
             return reading;
         };
@@ -248,17 +238,17 @@ mod choice {
             Value::Text(word) if !kind.is_list() && words.contains(&word.as_str()) => Ok(value),
             Value::List(all) if kind.is_list() => {
                 match all.iter().find(|word| !words.contains(&word.as_str())) {
-                    Some(other) => Err(not_among(other, words)),
+                    Some(other) => Err(unknown_word_error(other, words)),
                     None => Ok(value),
                 }
             }
-            other => Err(not_among(&other.to_string(), words)),
+            other => Err(unknown_word_error(&other.to_string(), words)),
         })
     }
 
     impl<T: Choice> FactValue for T {
         fn into_value(self) -> Value {
-            Value::Text(self.word().to_owned())
+            Value::Text(self.as_str().to_owned())
         }
 
         fn from_value(value: &Value) -> Option<Self> {
@@ -275,7 +265,11 @@ mod choice {
 
     impl<T: Choice> FactValue for Vec<T> {
         fn into_value(self) -> Value {
-            Value::List(self.into_iter().map(|one| one.word().to_owned()).collect())
+            Value::List(
+                self.into_iter()
+                    .map(|one| one.as_str().to_owned())
+                    .collect(),
+            )
         }
 
         fn from_value(value: &Value) -> Option<Self> {
@@ -302,30 +296,29 @@ mod choice {
             const ALL: &'static [Self] = &[$(Self::$value),+];
             const WORDS: &'static [&'static str] = &[$($word),+];
 
-            fn word(self) -> &'static str {
-                $name::word(self)
+            fn as_str(self) -> &'static str {
+                $name::as_str(self)
             }
         }
 
         impl $name {
             /// Its word in facts, rules and outputs.
-            pub const fn word(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$value => $word),+ }
             }
         }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.word())
+                f.write_str(self.as_str())
             }
         }
     };
 }
 }
 mod area {
-    //! Database servers, and areas of facts and settings: the word before the dot of a name, where
-    //! it applies to some subjects only. A server has the settings of its own line and not those of
-    //! another.
+    //! Database servers, and the areas of facts and settings: the word before the dot of a name,
+    //! where it applies to some subjects only. A server has only the settings of its own line.
 
     use super::Choice;
     use crate::choice;
@@ -361,8 +354,8 @@ mod area {
             }
         }
 
-        /// The oldest release that is known. What it has, every release before it has too.
-        pub fn oldest(self) -> (u64, u64) {
+        /// The oldest release in the tables. Older releases count as having whatever it has.
+        pub fn oldest_release(self) -> (u64, u64) {
             match self {
                 Self::Postgres => (9, 4),
                 Self::Mysql => (5, 7),
@@ -370,12 +363,10 @@ mod area {
             }
         }
 
-        /// Whether it is PostgreSQL.
         pub fn is_postgres(self) -> bool {
             matches!(self, Self::Postgres)
         }
 
-        /// Whether it is MariaDB.
         pub fn is_mariadb(self) -> bool {
             matches!(self, Self::Mariadb)
         }
@@ -388,23 +379,23 @@ mod area {
 }
 pub mod catalog;
 mod key;
-mod need {
+mod missing_fact {
     //! A fact that is missing, and what would supply it.
 
     use serde::Serialize;
 
-    use super::{Reading, Remedy, Subject, Value, Why};
+    use super::{Reading, Remedy, Subject, UnknownReason, Value};
 
-    /// A fact that would settle something.
+    /// A missing fact that would settle a question.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Need {
+    pub struct MissingFact {
         /// What it is about.
         pub subject: Subject,
         /// The fact's name.
         pub fact: String,
         /// Why it is not known.
-        pub why: Why,
+        pub why: UnknownReason,
         /// What happened when it was read.
         pub detail: String,
         /// What would supply it.
@@ -412,8 +403,8 @@ mod need {
         pub remedy: Option<Remedy>,
     }
 
-    impl Need {
-        /// The need for a fact whose reading is unknown; `None` for a known one.
+    impl MissingFact {
+        /// `None` for a known reading.
         pub fn from_reading(
             subject: &Subject,
             fact: &str,
@@ -436,11 +427,11 @@ mod need {
         }
     }
 }
-mod row {
-    //! The facts of one subject, in the order of their names.
+mod fact_list {
+    //! The facts of one subject, ordered by name.
     //!
-    //! Judgement looks up millions of facts on a large host, so facts are compared by their
-    //! [`FactId`] and never by name.
+    //! Judgement looks up millions of facts on a large host, so facts are compared by [`FactId`],
+    //! never by name.
 
     use std::sync::{Arc, LazyLock};
 
@@ -453,32 +444,32 @@ mod row {
         pub reading: Arc<Reading<Value>>,
     }
 
-    /// Facts in order.
     #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct Row(Vec<Fact>);
+    pub struct FactList(Vec<Fact>);
 
-    impl Row {
-        /// The reading of this fact, if there is one.
+    impl FactList {
         pub fn get(&self, id: FactId) -> Option<&Arc<Reading<Value>>> {
             let at = self.0.binary_search_by_key(&id, |fact| fact.id).ok()?;
             self.0.get(at).map(|fact| &fact.reading)
         }
 
-        /// Puts a reading in the place of an earlier one.
-        pub fn put(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
-            self.take(Fact {
+        /// Inserts a reading, replacing an earlier one.
+        pub fn insert(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
+            self.insert_fact(Fact {
                 id: key.id,
                 name: key.name,
                 reading,
             });
         }
 
-        /// Puts what others say in the place of what is said here.
-        pub fn put_all(&mut self, others: &Self) {
-            others.iter().for_each(|fact| self.take(fact.clone()));
+        /// Inserts all facts of another row, replacing earlier ones.
+        pub fn insert_all(&mut self, others: &Self) {
+            others
+                .iter()
+                .for_each(|fact| self.insert_fact(fact.clone()));
         }
 
-        fn take(&mut self, new: Fact) {
+        fn insert_fact(&mut self, new: Fact) {
             match self.0.binary_search_by_key(&new.id, |fact| fact.id) {
                 Ok(at) => {
                     if let Some(old) = self.0.get_mut(at) {
@@ -486,7 +477,7 @@ mod row {
                     }
                 }
                 Err(at) => {
-                    // Ten thousand disks have a row each, so rows grow by little.
+                    // A large host has ten thousand rows, so they grow in small steps.
                     if self.0.len() == self.0.capacity() {
                         self.0.reserve_exact(8);
                     }
@@ -495,27 +486,26 @@ mod row {
             }
         }
 
-        /// Every fact, in order.
         pub fn iter(&self) -> impl Iterator<Item = &Fact> {
             self.0.iter()
         }
     }
 
-    /// All facts of one subject, if there are any.
+    /// The facts of one subject; empty if there are none.
     #[derive(Clone, Copy, Debug)]
-    pub struct About<'f>(pub(super) Option<&'f Row>);
+    pub struct SubjectFacts<'f>(pub(super) Option<&'f FactList>);
 
-    impl<'f> About<'f> {
+    impl<'f> SubjectFacts<'f> {
         /// The reading of a fact; *not collected* when there is none.
-        pub fn shared(self, id: FactId) -> &'f Arc<Reading<Value>> {
+        pub fn shared_reading(self, id: FactId) -> &'f Arc<Reading<Value>> {
             self.0
                 .and_then(|row| row.get(id))
-                .unwrap_or_else(not_collected)
+                .unwrap_or_else(not_collected_reading)
         }
     }
 
-    /// The reading of a fact that nobody read.
-    pub(super) fn not_collected<'f>() -> &'f Arc<Reading<Value>> {
+    /// One shared value for every fact that was not read.
+    pub(super) fn not_collected_reading<'f>() -> &'f Arc<Reading<Value>> {
         static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
             LazyLock::new(|| Arc::new(Reading::not_collected()));
         &NOT_COLLECTED
@@ -534,10 +524,10 @@ mod row {
                 Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed))
             };
             let keys: Vec<&KeyInfo> = catalog::all().collect();
-            let mut row = Row::default();
+            let mut row = FactList::default();
             for turn in 0..2 {
                 for (at, key) in keys.iter().enumerate().skip(1) {
-                    row.put(key, reading(at + turn));
+                    row.insert(key, reading(at + turn));
                 }
             }
             assert!(row.iter().map(|fact| fact.name).is_sorted());
@@ -547,7 +537,7 @@ mod row {
             }
             assert_eq!(row.get(keys[0].id), None);
             assert_eq!(
-                About(Some(&row)).shared(keys[0].id),
+                SubjectFacts(Some(&row)).shared_reading(keys[0].id),
                 &Arc::new(Reading::not_collected())
             );
         }
@@ -560,12 +550,12 @@ pub use crate::choice;
 pub use area::{Area, ServerKind, area};
 pub use choice::Choice;
 pub use database::{Database, DirectorySpec, SettingSyntax};
+pub use fact_list::SubjectFacts;
 pub use key::{FactGroup, FactId, Key, KeyInfo, Nature};
 pub use kind::{FactValue, ValueKind};
-pub use need::Need;
+pub use missing_fact::MissingFact;
 pub use note::Note;
-pub use reading::{Reading, Remedy, Source, Why};
-pub use row::About;
+pub use reading::{Reading, Remedy, Source, UnknownReason};
 pub use set::{FactRow, FactSet};
 pub use subject::{Scope, Subject};
 pub use value::Value;
@@ -584,9 +574,9 @@ pub mod testing {
     use super::{KeyInfo, Value, ValueKind, catalog};
     use crate::version::Version;
 
-    /// The value of a fact from a word: `yes` or `true` for a switch, commas between the words of a
-    /// list.
-    pub fn value(info: &KeyInfo, word: &str) -> Value {
+    /// Parses a fact's value as tests write it: `yes` or `true` for a switch, commas between the
+    /// words of a list.
+    pub fn parse_value(info: &KeyInfo, word: &str) -> Value {
         let list = || {
             word.split_terminator(',')
                 .map(str::to_owned)

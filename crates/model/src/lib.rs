@@ -5,16 +5,16 @@
 //! threads.
 
 pub mod bounds;
-pub mod checked;
 pub mod drivers;
+pub mod escape;
 pub mod facts;
-pub mod quote;
-pub mod rows;
+pub mod parallel;
+pub mod provenance;
 pub mod servers;
 pub mod settings;
+pub mod ternary;
 pub mod text;
-pub mod truth;
+pub mod toml_table;
 pub mod version;
-pub mod workers;
 #[cfg(test)]
 use walwise_testkit::deadline;

@@ -1,13 +1,11 @@
-//! Settings of PostgreSQL, MySQL and MariaDB, as data in `rules/tables/servers.toml`, which is
-//! compiled in. A row has its releases, default and values, and the fact that holds it; another
-//! table lists the values that lose data. The parts that may leave a configuration file are in
-//! `rules/tables/leaving.toml`.
+//! Settings of PostgreSQL, MySQL and MariaDB, from `rules/tables/servers.toml`: releases, default,
+//! values and the fact of each, and the values that lose data. What may leave a configuration file
+//! is in `rules/tables/leaving.toml`.
 //!
-//! The host filters by what may leave, the collectors read by the settings, and rules and advice
-//! are checked against them. A user's table (`--rules`) is never read into either, because a longer
-//! list would let secrets out.
+//! Host, collectors and rules use the two tables. A user's table (`--rules`) is never merged into
+//! them, because a longer list would let secrets out.
 
-mod leaving;
+mod redaction_policy;
 mod release;
 mod table;
 mod spelling {
@@ -72,60 +70,64 @@ use std::sync::{LazyLock, Once};
 
 pub use crate::facts::Area;
 use crate::facts::Choice;
-use crate::rows;
-use crate::workers;
-pub use leaving::{Leave, TEXT as LEAVING};
-pub use release::{ReleaseDefault, Statement, client, has_persist};
+use crate::parallel;
+use crate::toml_table;
+pub use redaction_policy::{Exposure, POLICY_TOML as LEAVING};
+pub use release::{ReleaseDefault, Statement, client_program, has_persist};
 pub(crate) use spelling::mysql_size;
 pub use spelling::{postgres_size, postgres_time};
-pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, TEXT, ValueSyntax, value_in};
+pub use table::{
+    ChangedBy, LinuxSupport, MysqlSetting, PostgresSetting, SERVERS_TOML, UnsafeValues,
+    ValueSyntax, value_in,
+};
 
 /// The table of settings, compiled in. If it does not load, which a test excludes, everything in it
 /// is unknown.
-pub fn servers() -> &'static table::ServerTable {
+pub fn server_table() -> &'static table::ServerTable {
     static SERVERS: LazyLock<table::ServerTable> =
-        LazyLock::new(|| rows::read(TEXT).unwrap_or_default());
+        LazyLock::new(|| toml_table::parse(SERVERS_TOML).unwrap_or_default());
     &SERVERS
 }
 
-/// Begins to read the table of settings. It is needed last, when nobody else has work left.
-pub fn read_ahead() {
+/// Starts to parse the table of settings in the background. It is needed last, when no other work
+/// is left.
+pub fn preload_table() {
     static BEGUN: Once = Once::new();
-    BEGUN.call_once(|| workers::ahead(|| _ = servers()));
+    BEGUN.call_once(|| parallel::spawn_detached(|| _ = server_table()));
 }
 
-/// What may leave, compiled in. It is a table of its own because each child that reads for somebody
-/// parses it. If it does not load, which a test excludes, nothing may leave.
-fn may_leave() -> &'static leaving::LeavingTable {
-    static LEAVING: LazyLock<leaving::LeavingTable> =
-        LazyLock::new(|| leaving::load(leaving::TEXT).unwrap_or_default());
+/// What may leave, compiled in. It is a separate table, because each reading child parses it. If it
+/// does not load, which a test excludes, nothing may leave.
+fn policy() -> &'static redaction_policy::RedactionPolicy {
+    static LEAVING: LazyLock<redaction_policy::RedactionPolicy> = LazyLock::new(|| {
+        redaction_policy::parse_policy(redaction_policy::POLICY_TOML).unwrap_or_default()
+    });
     &LEAVING
 }
 
-/// The server's program of this name, and the area of its settings; `None` for any other program.
-pub fn program(name: &[u8]) -> Option<(&'static str, Area)> {
+/// The name of a server program, and the area of its settings; `None` for any other program.
+pub fn server_program(name: &[u8]) -> Option<(&'static str, Area)> {
     let name = std::str::from_utf8(name).ok()?;
-    may_leave()
+    policy()
         .programs
         .get_key_value(name)
         .map(|(name, area)| (name.as_str(), *area))
 }
 
-/// The areas of the servers that a program of this name may be: all of them where the name is
-/// unknown.
-pub fn areas_of(name: &[u8]) -> Vec<Area> {
-    program(name).map_or_else(|| Area::ALL.to_vec(), |(_, area)| vec![area])
+/// The areas that a program of this name may belong to: all of them for an unknown name.
+pub fn program_areas(name: &[u8]) -> Vec<Area> {
+    server_program(name).map_or_else(|| Area::ALL.to_vec(), |(_, area)| vec![area])
 }
 
-/// The settings of servers of an area that may leave, by name.
-pub fn leaving(of: Area) -> &'static BTreeMap<String, Leave> {
-    static NONE: BTreeMap<String, Leave> = BTreeMap::new();
-    may_leave().settings.get(&of).unwrap_or(&NONE)
+/// The settings of an area's servers that may leave, by name.
+pub fn exposed_settings(of: Area) -> &'static BTreeMap<String, Exposure> {
+    static NONE: BTreeMap<String, Exposure> = BTreeMap::new();
+    policy().settings.get(&of).unwrap_or(&NONE)
 }
 
 /// The values of a setting that give up durability, by its name in rules (`pg.fsync`).
-pub fn losing(name: &str) -> Option<&'static Losing> {
-    servers()
+pub fn unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
+    server_table()
         .loses
         .iter()
         .find(|row| row.names.iter().any(|own| own == name))

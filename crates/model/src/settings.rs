@@ -9,7 +9,7 @@
 
 mod filesystem;
 mod kind;
-mod words;
+mod value_words;
 
 use std::fmt;
 
@@ -24,15 +24,14 @@ use crate::facts::{Area, Key, KeyInfo, Scope, SettingSyntax, Value, ValueKind};
 use crate::servers;
 
 pub use filesystem::NewFilesystem;
-pub use kind::{Mounting, SettingKind};
-use words::{LOSING_OPTIONS, OFF, ON, plain};
+pub use kind::{MountTime, SettingKind};
+use value_words::{OFF, ON, UNSAFE_OPTIONS, normalise};
 
 /// A setting that can be advised.
 #[derive(Debug)]
 pub struct Setting {
     /// The name in rules, JSON and on screens.
     pub name: &'static str,
-    /// Its kind, for code that acts on it.
     pub kind: SettingKind,
     pub doc: &'static str,
     /// Whether it is one value or a list of options.
@@ -42,17 +41,17 @@ pub struct Setting {
     /// The fact with its current value; `None` where there is none.
     pub current: Option<&'static KeyInfo>,
     /// For settings outside servers: values, or options to add, that give up durability.
-    losing: &'static [&'static str],
+    unsafe_values: &'static [&'static str],
 }
 
 impl Setting {
     /// Values, or options to add, that give up durability: never without
     /// `Risk::DataLossIfWrong`, whatever a rule says.
-    pub fn loses(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let table = servers::losing(self.name)
+    pub fn unsafe_values(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let table = servers::unsafe_values(self.name)
             .map(|losing| losing.values.as_slice())
             .unwrap_or_default();
-        self.losing
+        self.unsafe_values
             .iter()
             .copied()
             .chain(table.iter().map(String::as_str))
@@ -60,16 +59,16 @@ impl Setting {
 
     /// Whether setting these values can lose data. Words of servers are case-insensitive, and
     /// numbers count in any notation.
-    pub fn can_lose(&self, values: &[String]) -> bool {
-        let keeping = servers::losing(self.name).and_then(|losing| losing.keeps.as_ref());
+    pub fn can_lose_data(&self, values: &[String]) -> bool {
+        let keeping = servers::unsafe_values(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {
             let parts = match self.shape {
-                Shape::One => vec![value.as_str()],
+                Shape::Single => vec![value.as_str()],
                 Shape::Options => value.split(',').collect(),
             };
             let mut parts = parts
                 .into_iter()
-                .map(|part| (part.trim(), plain(part.trim())));
+                .map(|part| (part.trim(), normalise(part.trim())));
             parts.any(|(part, plain)| {
                 // A word without a value loses data with one, too.
                 let bare = part.split('=').next().unwrap_or(part);
@@ -79,27 +78,29 @@ impl Setting {
                         .any(|one| word.eq_ignore_ascii_case(one))
                 };
                 let keeps = |words: &Vec<String>| words.contains(&plain);
-                self.loses().any(|word| loses(&word)) || keeping.is_some_and(|words| !keeps(words))
+                self.unsafe_values().any(|word| loses(&word))
+                    || keeping.is_some_and(|words| !keeps(words))
             })
         })
     }
 
     /// Whether removing these can lose data: a feature whose absence does.
-    pub fn can_lose_without(&self, removed: &[String]) -> bool {
+    pub fn can_lose_data_without(&self, removed: &[String]) -> bool {
         removed.iter().any(|one| {
-            self.loses()
+            self.unsafe_values()
                 .any(|word| word.strip_prefix('^') == Some(one.as_str()))
         })
     }
 
-    /// Whether the setting can have this value, as far as its fact tells: an unlisted word is none.
-    pub fn can_be(&self, value: &str) -> bool {
-        let number = |value: &str| plain(value).parse::<f64>().is_ok_and(f64::is_finite);
+    /// Whether the setting accepts this value, as far as its fact tells; an unlisted word is
+    /// refused.
+    pub fn accepts(&self, value: &str) -> bool {
+        let number = |value: &str| normalise(value).parse::<f64>().is_ok_and(f64::is_finite);
         let any_case = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(value));
         match self.current.map(|fact| fact.kind) {
             Some(ValueKind::Bool) => any_case(ON) || any_case(OFF),
             Some(ValueKind::Choice(words)) => any_case(words),
-            Some(ValueKind::Count) => plain(value).parse::<u64>().is_ok(),
+            Some(ValueKind::Count) => normalise(value).parse::<u64>().is_ok(),
             Some(ValueKind::Number) => number(value),
             Some(ValueKind::Bytes | ValueKind::Micros) => number(
                 value
@@ -113,12 +114,12 @@ impl Setting {
         }
     }
 
-    /// A value of it in the syntax of the configuration files of its server.
-    pub fn written(&self, value: &Value) -> String {
+    /// A value in the syntax of its server's configuration files.
+    pub fn config_value(&self, value: &Value) -> String {
         let is_measure = self
             .kind
             .area()
-            .is_some_and(|area| matches!(area.database().syntax, SettingSyntax::Conf));
+            .is_some_and(|area| matches!(area.database().syntax, SettingSyntax::PostgresConf));
         match (value, self.current.map(|fact| fact.kind)) {
             (Value::Bool(true), _) => "on".to_owned(),
             (Value::Bool(false), _) => "off".to_owned(),
@@ -132,7 +133,7 @@ impl Setting {
         }
     }
 
-    /// A value for people, with its unit: sizes of MySQL as its option files have them, timeouts in
+    /// A value for people, with its unit: sizes of MySQL as in its option files, timeouts in
     /// milliseconds.
     pub fn with_unit(&self, value: &str) -> String {
         let bytes = value.parse().ok().filter(|_| {
@@ -158,8 +159,8 @@ impl Setting {
         self.name.split_once('.').map_or(self.name, |(_, own)| own)
     }
 
-    const fn losing(mut self, loses: &'static [&'static str]) -> Self {
-        self.losing = loses;
+    const fn with_unsafe_values(mut self, loses: &'static [&'static str]) -> Self {
+        self.unsafe_values = loses;
         self
     }
 }
@@ -200,12 +201,12 @@ impl Serialize for Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One value: `set`, `set_from`, `keep`.
-    One,
+    Single,
     /// Several options, which advice adds and removes: `add`, `remove`, `keep`.
     Options,
 }
 
-const fn one(
+const fn single_setting(
     name: &'static str,
     kind: SettingKind,
     scope: Scope,
@@ -216,14 +217,14 @@ const fn one(
         name,
         kind,
         doc,
-        shape: Shape::One,
+        shape: Shape::Single,
         scope,
         current,
-        losing: &[],
+        unsafe_values: &[],
     }
 }
 
-const fn options(
+const fn option_list(
     name: &'static str,
     kind: SettingKind,
     scope: Scope,
@@ -232,381 +233,381 @@ const fn options(
 ) -> Setting {
     Setting {
         shape: Shape::Options,
-        ..one(name, kind, scope, current, doc)
+        ..single_setting(name, kind, scope, current, doc)
     }
 }
 
-const fn server(
+const fn server_setting(
     name: &'static str,
     kind: SettingKind,
     current: &'static KeyInfo,
     doc: &'static str,
 ) -> Setting {
-    one(name, kind, Scope::Cluster, Some(current), doc)
+    single_setting(name, kind, Scope::Cluster, Some(current), doc)
 }
 
 /// Every setting, by area.
 pub const ALL: &[Setting] = &[
-    one(
+    single_setting(
         "filesystem",
         Filesystem,
         Scope::Mount,
         Some(&mount::FSTYPE.info),
         "The file system type.",
     )
-    .losing(&[
+    .with_unsafe_values(&[
         "tmpfs", "ramfs", "ext2", "overlay", "vfat", "exfat", "msdos",
     ]),
-    options(
+    option_list(
         "mkfs.options",
         MkfsOptions,
         Scope::Mount,
         None,
-        "Options to make the file system with.",
+        "Options for creating the file system.",
     )
-    .losing(&["-O ^has_journal"]),
-    options(
+    .with_unsafe_values(&["-O ^has_journal"]),
+    option_list(
         "mkfs.features",
         MkfsFeatures,
         Scope::Mount,
         None,
-        "Features to make the file system with (`mkfs -O`).",
+        "Features for creating the file system (`mkfs -O`).",
     )
-    .losing(&["^has_journal"]),
-    options(
+    .with_unsafe_values(&["^has_journal"]),
+    option_list(
         "mount.options",
         MountOptions,
         Scope::Mount,
         Some(&mount::SUPER_OPTIONS.info),
         "Options the file system is mounted with.",
     )
-    .losing(LOSING_OPTIONS),
-    options(
+    .with_unsafe_values(UNSAFE_OPTIONS),
+    option_list(
         "boot.options",
         BootOptions,
         Scope::Boot,
         Some(&boot::OPTIONS.info),
         "Options the next boot will mount with.",
     )
-    .losing(LOSING_OPTIONS),
-    one(
+    .with_unsafe_values(UNSAFE_OPTIONS),
+    single_setting(
         "ext4.fast_commit",
         FastCommit,
         Scope::Mount,
         Some(&mount::EXT4_FAST_COMMIT.info),
         "ext4's fast commits, a feature of the file system.",
     ),
-    options(
+    option_list(
         "directory.attributes",
         DirectoryFlags,
         Scope::Target,
         Some(&target::FLAGS.info),
         "Inode flags of the directory, which new files inherit (chattr(1)).",
     ),
-    one(
+    single_setting(
         "space.free",
         Other,
         Scope::Mount,
         Some(&mount::FREE_PERCENT.info),
         "Free space on the file system, in percent.",
     ),
-    one(
+    single_setting(
         "block.write_cache",
         Queue,
         Scope::Device,
         Some(&device::WRITE_CACHE.info),
-        "What the kernel believes of the disk's cache, which decides whether flushes are sent.",
+        "The kernel's view of the disk's cache, which decides whether flushes are sent.",
     )
-    .losing(&["write through", "none"]),
-    one(
+    .with_unsafe_values(&["write through", "none"]),
+    single_setting(
         "block.scheduler",
         Scheduler,
         Scope::Device,
         Some(&device::SCHEDULER.info),
         "I/O scheduler of the disk.",
     ),
-    one(
+    single_setting(
         "block.io_timeout",
         Queue,
         Scope::Device,
         Some(&device::IO_TIMEOUT_MS.info),
-        "How long the disk may take for a request before the kernel gives it up, in milliseconds.",
+        "How long a request to the disk may take before the kernel gives up, in milliseconds.",
     ),
-    one(
+    single_setting(
         "md.array",
         Other,
         Scope::Device,
         Some(&device::MD_MEMBERS.info),
         "Layout and health of a software RAID array.",
     ),
-    one(
+    single_setting(
         "mount.trim",
         Trim,
         Scope::Mount,
         Some(&mount::TRIMMED.info),
-        "What tells the device which blocks are free, and when.",
+        "How and when the device learns which blocks are free.",
     ),
-    one(
+    single_setting(
         "zfs.sync",
         Other,
         Scope::Mount,
         Some(&mount::ZFS_SYNC.info),
         "Whether a ZFS dataset obeys flushes.",
     )
-    .losing(&["disabled"]),
-    one(
+    .with_unsafe_values(&["disabled"]),
+    single_setting(
         "zfs.recordsize",
         Other,
         Scope::Mount,
         Some(&mount::ZFS_RECORD.info),
         "Largest record of new files in a ZFS dataset.",
     ),
-    one(
+    single_setting(
         "zfs.no_cache_flush",
         Other,
         Scope::Host,
         Some(&kernel::ZFS_NO_FLUSH.info),
-        "Whether ZFS leaves out the flushes that it would send to its disks.",
+        "Whether ZFS omits the flushes to its disks.",
     )
-    .losing(ON),
-    one(
+    .with_unsafe_values(ON),
+    single_setting(
         "vm.dirty_background_bytes",
         Other,
         Scope::Host,
         Some(&kernel::DIRTY_BACKGROUND.info),
-        "Unwritten data at which the kernel begins to write in the background.",
+        "Dirty data at which background writeback starts.",
     ),
-    one(
+    single_setting(
         "swap.placement",
         Other,
         Scope::Target,
         Some(&target::SWAP_BESIDE.info),
-        "On which disks swap lies.",
+        "The disks that hold swap.",
     ),
-    one(
+    single_setting(
         "database.placement",
         Placement,
         Scope::Cluster,
         Some(&postgres::DATA.info),
-        "Where the database's files lie.",
+        "The location of the database's files.",
     ),
-    server(
+    server_setting(
         "pg.wal_sync_method",
         Postgres,
         &postgres::WAL_SYNC_METHOD.info,
-        "How PostgreSQL asks for its WAL to be on disk.",
+        "How PostgreSQL flushes its WAL to disk.",
     ),
-    server(
+    server_setting(
         "pg.fsync",
         Postgres,
         &postgres::FSYNC.info,
         "Whether PostgreSQL flushes at all.",
     ),
-    server(
+    server_setting(
         "pg.synchronous_commit",
         Postgres,
         &postgres::SYNCHRONOUS_COMMIT.info,
         "Whether a commit waits for its WAL to be on disk.",
     ),
-    server(
+    server_setting(
         "pg.full_page_writes",
         Postgres,
         &postgres::FULL_PAGE_WRITES.info,
-        "Whether whole pages go into the WAL after a checkpoint, against torn pages.",
+        "Whether full pages go into the WAL after a checkpoint, against torn pages.",
     ),
-    server(
+    server_setting(
         "pg.wal_init_zero",
         Postgres,
         &postgres::WAL_INIT_ZERO.info,
         "Whether new WAL files are filled with zeros first.",
     ),
-    server(
+    server_setting(
         "pg.wal_recycle",
         Postgres,
         &postgres::WAL_RECYCLE.info,
         "Whether old WAL files are renamed and overwritten.",
     ),
-    server(
+    server_setting(
         "pg.commit_delay",
         Postgres,
         &postgres::COMMIT_DELAY.info,
         "How long a commit waits for others to share its flush, in microseconds.",
     ),
-    server(
+    server_setting(
         "pg.data_sync_retry",
         Postgres,
         &postgres::DATA_SYNC_RETRY.info,
-        "Whether PostgreSQL tries again after a flush of data files failed.",
+        "Whether PostgreSQL retries a failed flush of data files.",
     ),
-    server(
+    server_setting(
         "pg.debug_io_direct",
         Postgres,
         &postgres::DEBUG_IO_DIRECT.info,
         "Which files PostgreSQL opens for direct I/O; a developer's option.",
     ),
-    server(
+    server_setting(
         "pg.max_wal_size",
         Postgres,
         &postgres::MAX_WAL_SIZE.info,
         "How large the WAL may grow before its amount forces a checkpoint; a soft limit.",
     ),
-    server(
+    server_setting(
         "pg.min_wal_size",
         Postgres,
         &postgres::MIN_WAL_SIZE.info,
-        "Up to which size old WAL files are kept for recycling.",
+        "The size up to which old WAL files are kept for recycling.",
     ),
-    server(
+    server_setting(
         "pg.checkpoint_timeout",
         Postgres,
         &postgres::CHECKPOINT_TIMEOUT.info,
         "The longest time between two checkpoints.",
     ),
-    server(
+    server_setting(
         "pg.wal_buffers",
         Postgres,
         &postgres::WAL_BUFFERS.info,
         "Memory for WAL that is not written yet; -1 lets the server choose.",
     ),
-    server(
+    server_setting(
         "pg.wal_compression",
         Postgres,
         &postgres::WAL_COMPRESSION.info,
-        "Whether and how whole pages in the WAL are compressed.",
+        "Whether and how full-page images in the WAL are compressed.",
     ),
-    server(
+    server_setting(
         "pg.checkpoint_completion_target",
         Postgres,
         &postgres::CHECKPOINT_TARGET.info,
-        "Over which share of the time between checkpoints one is spread.",
+        "The share of the time between checkpoints over which one is spread.",
     ),
-    server(
+    server_setting(
         "pg.checkpoint_flush_after",
         Postgres,
         &postgres::CHECKPOINT_FLUSH_AFTER.info,
-        "How much a checkpoint writes before it asks the kernel to write it too.",
+        "How much a checkpoint writes before it asks the kernel to write it out.",
     ),
-    server(
+    server_setting(
         "pg.recovery_init_sync_method",
         Postgres,
         &postgres::RECOVERY_INIT_SYNC.info,
         "How the data directory is flushed before recovery from a crash.",
     ),
-    server(
+    server_setting(
         "pg.effective_io_concurrency",
         Postgres,
         &postgres::IO_CONCURRENCY.info,
-        "How many reads a session asks for ahead.",
+        "How many reads a session issues ahead.",
     ),
-    server(
+    server_setting(
         "pg.random_page_cost",
         Postgres,
         &postgres::RANDOM_PAGE_COST.info,
-        "What the planner thinks a page read at random costs, in pages read in sequence.",
+        "The planner's cost of a random page read, relative to a sequential one.",
     ),
-    server(
+    server_setting(
         "pg.file_extend_method",
         Postgres,
         &postgres::FILE_EXTEND_METHOD.info,
         "How tables are extended by many pages at once.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_flush_log_at_trx_commit",
         Mysql,
         &mysql::FLUSH_LOG.info,
         "Whether InnoDB flushes its redo log before it reports a commit.",
     ),
-    server(
+    server_setting(
         "mysql.sync_binlog",
         Mysql,
         &mysql::SYNC_BINLOG.info,
-        "After how many commits the binary log is flushed; 0 is never.",
+        "The number of commits per flush of the binary log; 0 is never.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_flush_method",
         Mysql,
         &mysql::FLUSH_METHOD.info,
         "How InnoDB writes and flushes its files.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_doublewrite",
         Mysql,
         &mysql::DOUBLEWRITE.info,
         "Whether InnoDB writes pages twice, against torn pages.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_io_capacity",
         Mysql,
         &mysql::IO_CAPACITY.info,
-        "How many operations a second InnoDB spends in the background.",
+        "InnoDB's background I/O operations per second.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_flush_neighbors",
         Mysql,
         &mysql::FLUSH_NEIGHBORS.info,
         "Whether InnoDB writes neighbouring pages together.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_checksum_algorithm",
         Mysql,
         &mysql::CHECKSUM.info,
-        "How InnoDB's pages are made to tell that they are damaged.",
+        "How InnoDB detects damaged pages.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_redo_log_capacity",
         Mysql,
         &mysql::REDO_CAPACITY.info,
         "The size of MySQL's redo log, in bytes.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_log_file_size",
         Mysql,
         &mysql::LOG_FILE_SIZE.info,
         "The size of a file of the redo log, in bytes; MariaDB has one.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_log_buffer_size",
         Mysql,
         &mysql::LOG_BUFFER_SIZE.info,
         "Memory for redo that is not written yet, in bytes.",
     ),
-    server(
+    server_setting(
         "mysql.max_binlog_size",
         Mysql,
         &mysql::MAX_BINLOG_SIZE.info,
-        "The size at which the binary log goes on in a new file, in bytes.",
+        "The size at which the binary log rotates, in bytes.",
     ),
-    server(
+    server_setting(
         "mysql.binlog_commit_wait_count",
         Mysql,
         &mysql::BINLOG_WAIT_COUNT.info,
-        "For how many commits one waits before the binary log is flushed.",
+        "The number of commits to wait for before the binary log is flushed.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_use_fdatasync",
         Mysql,
         &mysql::USE_FDATASYNC.info,
         "Whether InnoDB flushes with fdatasync instead of fsync.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_data_file_buffering",
         Mysql,
         &mysql::DATA_FILE_BUFFERING.info,
         "Whether MariaDB's data files pass through the kernel's cache.",
     ),
-    server(
+    server_setting(
         "mysql.innodb_log_write_ahead_size",
         Mysql,
         &mysql::LOG_WRITE_AHEAD.info,
-        "The size to which MySQL fills up writes of its redo log.",
+        "The size to which MySQL pads writes of its redo log.",
     ),
-    server(
+    server_setting(
         "pg.wal_segment_size",
         InitDb,
         &postgres::WAL_SEGMENT_SIZE.info,
         "The size of a WAL file, chosen when a cluster is created.",
     ),
-    server(
+    server_setting(
         "pg.data_checksums",
         InitDb,
         &postgres::DATA_CHECKSUMS.info,
@@ -615,7 +616,7 @@ pub const ALL: &[Setting] = &[
 ];
 
 /// The setting whose value a fact holds.
-pub fn of<T>(fact: &Key<T>) -> Option<&'static Setting> {
+pub fn for_fact<T>(fact: &Key<T>) -> Option<&'static Setting> {
     ALL.iter().find(|setting| {
         setting
             .current
@@ -623,7 +624,6 @@ pub fn of<T>(fact: &Key<T>) -> Option<&'static Setting> {
     })
 }
 
-/// The setting of this name.
 pub fn find(name: &str) -> Option<&'static Setting> {
     ALL.iter().find(|setting| setting.name == name)
 }
@@ -662,9 +662,13 @@ mod tests {
     #[test]
     fn names_are_unique_and_current_values_are_facts() {
         let mut seen = std::collections::BTreeSet::new();
-        for name in servers::servers().loses.iter().flat_map(|row| &row.names) {
+        for name in servers::server_table()
+            .loses
+            .iter()
+            .flat_map(|row| &row.names)
+        {
             assert!(
-                find(name).is_some_and(|setting| setting.loses().next().is_some()),
+                find(name).is_some_and(|setting| setting.unsafe_values().next().is_some()),
                 "{name}"
             );
         }

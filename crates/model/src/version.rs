@@ -1,10 +1,9 @@
 //! Version numbers as kernels, file system tools and servers print them.
 //!
-//! The numbers are compared, and `-rcN`, `betaN` and `devel` precede their release. The rest is a
-//! *vendor tail*, which is kept and shown but not compared, except for the builds of one vendor on
-//! request. Every published crate treats some vendor tail as a pre-release. Enterprise kernels
-//! backport features, which the number does not show; [`Version::backports`] then turns "below"
-//! into unknown.
+//! Numbers are compared, and `-rcN`, `betaN` and `devel` precede their release. The rest is a
+//! *vendor tail*: shown, but compared only among builds of one vendor, on request. Published crates
+//! treat some vendor tails as pre-releases. Enterprise kernels backport features, which the number
+//! does not show; [`Version::backports`] then turns "below" into unknown.
 
 mod range;
 
@@ -14,12 +13,12 @@ use std::fmt;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-pub use range::ReleaseRange;
+pub use range::AffectedReleases;
 
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
-/// A parsed version. Equality and order look at the numbers and what comes before a release only.
-/// The parts stand apart, since every fact's value has room for a version and hardly any is one.
+/// A parsed version. Equality and order use the numbers and the pre-release part only. The parts
+/// are boxed, because every fact's value has room for a version and hardly any is one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Version(Box<VersionComponents>);
@@ -27,7 +26,7 @@ pub struct Version(Box<VersionComponents>);
 #[derive(Clone, Debug)]
 struct VersionComponents {
     numbers: Vec<u64>,
-    before: Option<Before>,
+    pre_release: Option<PreRelease>,
     tail: String,
     backports: bool,
     built: Option<Date>,
@@ -36,17 +35,16 @@ struct VersionComponents {
 /// The stage before a release, in ascending order: PostgreSQL's `devel`, then its betas, then
 /// candidates.
 #[derive(Clone, Debug)]
-struct Before {
+struct PreRelease {
     stage: usize,
     number: u64,
-    written: String,
+    suffix: String,
 }
 
-/// The marks of each stage.
 const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
 
-impl Before {
-    /// The version at the beginning of the text, and the rest.
+impl PreRelease {
+    /// The pre-release at the start of the text, and the rest.
     fn parse(text: &str) -> Option<(Self, &str)> {
         let marks = STAGES
             .iter()
@@ -61,7 +59,7 @@ impl Before {
                 Self {
                     stage,
                     number,
-                    written: written.to_owned(),
+                    suffix: written.to_owned(),
                 },
                 rest,
             ))
@@ -110,7 +108,7 @@ impl TryFrom<String> for Version {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no version"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a version"))
     }
 }
 
@@ -132,7 +130,7 @@ impl Version {
                 _ => break,
             }
         }
-        let (before, rest) = match Before::parse(rest) {
+        let (before, rest) = match PreRelease::parse(rest) {
             Some((before, rest)) => (Some(before), rest),
             None => (None, rest),
         };
@@ -145,7 +143,7 @@ impl Version {
         }
         Some(Self(Box::new(VersionComponents {
             numbers,
-            before,
+            pre_release: before,
             tail,
             backports: false,
             built: None,
@@ -165,14 +163,13 @@ impl Version {
         self.0.backports
     }
 
-    /// Adds the day on which it was built: a build older than a fix lacks it.
+    /// Adds its build date: a build older than a fix lacks it.
     #[must_use]
     pub fn with_build_date(mut self, built: Option<Date>) -> Self {
         self.0.built = built;
         self
     }
 
-    /// Whether the day of its build is known.
     pub fn is_dated(&self) -> bool {
         self.0.built.is_some()
     }
@@ -180,7 +177,7 @@ impl Version {
     /// Whether a packager may hold fixes that the numbers do not show: a vendor backports, or the
     /// stable level is a zero before a tail (`6.1.0-28-amd64`). A level that was read elsewhere
     /// stands before the release in brackets.
-    fn hides_level(&self) -> bool {
+    fn hides_stable_level(&self) -> bool {
         let tail = self.tail();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
     }
@@ -205,18 +202,18 @@ impl Version {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }
 
-    /// The number of its numbers.
-    pub fn depth(&self) -> usize {
+    /// How many numbers it has.
+    pub fn number_count(&self) -> usize {
         self.0.numbers.len()
     }
 
     /// At or above the other: true by number; below it false, or unknown where the vendor
     /// backports.
-    pub fn at_least(&self, other: &Self) -> Truth {
+    pub fn at_least(&self, other: &Self) -> Ternary {
         match (self.cmp(other) != Ordering::Less, self.0.backports) {
-            (true, _) => Truth::True,
-            (false, true) => Truth::Unknown,
-            (false, false) => Truth::False,
+            (true, _) => Ternary::True,
+            (false, true) => Ternary::Unknown,
+            (false, false) => Ternary::False,
         }
     }
 
@@ -245,12 +242,12 @@ impl Version {
 
     /// At or above a build of the same vendor: by version, then by build number. Unknown for
     /// another vendor's version, because builds are numbered differently.
-    pub fn build_at_least(&self, other: &Self) -> Truth {
+    pub fn build_at_least(&self, other: &Self) -> Ternary {
         match (self.build(), other.build()) {
             (Some((mine, my_vendor)), Some((least, vendor))) if my_vendor == vendor => {
                 (self.cmp(other).then_with(|| mine.cmp(&least)) != Ordering::Less).into()
             }
-            _ => Truth::Unknown,
+            _ => Ternary::Unknown,
         }
     }
 
@@ -258,20 +255,20 @@ impl Version {
     /// not a threshold. The highest line is the mainline release, from which on everything has it;
     /// a listed stable line has it from its number on; an unlisted line, and any vendor kernel
     /// below mainline, is unknown.
-    pub fn has_fix(&self, fixed_in: &[Self]) -> Truth {
+    pub fn has_fix(&self, fixed_in: &[Self]) -> Ternary {
         let Some(mainline) = fixed_in.iter().max() else {
-            return Truth::Unknown;
+            return Ternary::Unknown;
         };
         if self >= mainline {
-            return Truth::True;
+            return Ternary::True;
         }
         let same_line = |v: &&Self| {
-            v.depth() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1)
+            v.number_count() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1)
         };
         match fixed_in.iter().find(same_line) {
-            Some(fix) if self >= fix => Truth::True,
-            Some(_) if !self.hides_level() => Truth::False,
-            _ => Truth::Unknown,
+            Some(fix) if self >= fix => Ternary::True,
+            Some(_) if !self.hides_stable_level() => Ternary::False,
+            _ => Ternary::Unknown,
         }
     }
 }
@@ -292,10 +289,10 @@ impl PartialOrd for Version {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        let depth = self.depth().max(other.depth());
+        let depth = self.number_count().max(other.number_count());
         let numbers = (0..depth).map(|i| self.number(i).cmp(&other.number(i)));
         numbers.fold(Ordering::Equal, Ordering::then).then_with(|| {
-            match (&self.0.before, &other.0.before) {
+            match (&self.0.pre_release, &other.0.pre_release) {
                 (None, None) => Ordering::Equal,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
@@ -308,8 +305,8 @@ impl Ord for Version {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.base())?;
-        if let Some(before) = &self.0.before {
-            f.write_str(&before.written)?;
+        if let Some(before) = &self.0.pre_release {
+            f.write_str(&before.suffix)?;
         }
         f.write_str(&self.0.tail)
     }
@@ -320,7 +317,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Version, is_release};
-    use crate::truth::Truth;
+    use crate::ternary::Ternary;
 
     fn v(text: &str) -> Version {
         Version::parse(text).unwrap()
@@ -374,49 +371,57 @@ mod tests {
     #[test]
     fn below_is_unknown_where_the_vendor_backports() {
         let el8 = v("4.18.0-553.el8_10.x86_64").with_backports(true);
-        assert_eq!(el8.at_least(&v("4.18")), Truth::True);
-        assert_eq!(el8.at_least(&v("5.4")), Truth::Unknown);
-        assert_eq!(v("4.18.20").at_least(&v("5.4")), Truth::False);
+        assert_eq!(el8.at_least(&v("4.18")), Ternary::True);
+        assert_eq!(el8.at_least(&v("5.4")), Ternary::Unknown);
+        assert_eq!(v("4.18.20").at_least(&v("5.4")), Ternary::False);
     }
 
     #[test]
     fn builds_are_compared_with_those_of_the_same_vendor_only() {
         for (version, least, expect) in [
-            ("5.14.0-427.el9", "5.14.0-427.el9", Truth::True),
+            ("5.14.0-427.el9", "5.14.0-427.el9", Ternary::True),
             (
                 "5.14.0-427.13.1.el9_4.x86_64",
                 "5.14.0-427.el9",
-                Truth::True,
+                Ternary::True,
             ),
             (
                 "5.14.0-362.24.1.el9_3.x86_64",
                 "5.14.0-427.el9",
-                Truth::False,
+                Ternary::False,
             ),
-            ("5.14.0-427.el9.x86_64", "5.14.0-427.13.1.el9", Truth::False),
-            ("4.18.0-553.el8_10.x86_64", "5.14.0-427.el9", Truth::Unknown),
-            ("6.8.0-1021-aws", "6.8.0-1009-aws", Truth::True),
-            ("6.8.0-1008-aws", "6.8.0-1009-aws", Truth::False),
-            ("6.5.0-1023-aws", "6.8.0-1009-aws", Truth::False),
-            ("6.8.0-50-generic", "6.8.0-1009-aws", Truth::Unknown),
+            (
+                "5.14.0-427.el9.x86_64",
+                "5.14.0-427.13.1.el9",
+                Ternary::False,
+            ),
+            (
+                "4.18.0-553.el8_10.x86_64",
+                "5.14.0-427.el9",
+                Ternary::Unknown,
+            ),
+            ("6.8.0-1021-aws", "6.8.0-1009-aws", Ternary::True),
+            ("6.8.0-1008-aws", "6.8.0-1009-aws", Ternary::False),
+            ("6.5.0-1023-aws", "6.8.0-1009-aws", Ternary::False),
+            ("6.8.0-50-generic", "6.8.0-1009-aws", Ternary::Unknown),
             (
                 "5.15.0-200.131.27.el8uek.x86_64",
                 "5.15.0-200.el8uek",
-                Truth::True,
+                Ternary::True,
             ),
             (
                 "6.4.0-150600.23.14-default",
                 "6.4.0-150600.23.7-default",
-                Truth::True,
+                Ternary::True,
             ),
             (
                 "5.10.215-203.850.amzn2.x86_64",
                 "5.10.215-203.amzn2",
-                Truth::True,
+                Ternary::True,
             ),
-            ("6.1.0-28-amd64", "6.1.0-9-amd64", Truth::True),
-            ("6.12.4", "5.14.0-427.el9", Truth::Unknown),
-            ("5.14.0-rc3", "5.14.0-427.el9", Truth::Unknown),
+            ("6.1.0-28-amd64", "6.1.0-9-amd64", Ternary::True),
+            ("6.12.4", "5.14.0-427.el9", Ternary::Unknown),
+            ("5.14.0-rc3", "5.14.0-427.el9", Ternary::Unknown),
         ] {
             assert_eq!(
                 v(version).build_at_least(&v(least)),
@@ -432,21 +437,21 @@ mod tests {
     fn a_fix_is_looked_up_by_line() {
         let fixed = [v("6.12"), v("6.6.54"), v("6.1.112")];
         for (version, expect) in [
-            ("6.12.1", Truth::True),
-            ("6.13", Truth::True),
-            ("6.6.60", Truth::True),
-            ("6.6.53", Truth::False),
-            ("6.11.5", Truth::Unknown),
-            ("6.1.0-28-amd64", Truth::Unknown),
-            ("6.1.100 (6.1.0-28-amd64)", Truth::False),
-            ("6.1.112 (6.1.0-28-amd64)", Truth::True),
+            ("6.12.1", Ternary::True),
+            ("6.13", Ternary::True),
+            ("6.6.60", Ternary::True),
+            ("6.6.53", Ternary::False),
+            ("6.11.5", Ternary::Unknown),
+            ("6.1.0-28-amd64", Ternary::Unknown),
+            ("6.1.100 (6.1.0-28-amd64)", Ternary::False),
+            ("6.1.112 (6.1.0-28-amd64)", Ternary::True),
         ] {
             assert_eq!(v(version).has_fix(&fixed), expect, "{version}");
         }
     }
 
     /// Versions as kernels, tools and servers write them.
-    fn written() -> impl Strategy<Value = String> {
+    fn version_text() -> impl Strategy<Value = String> {
         let numbers = prop::collection::vec(0u64..30, 1..5);
         let before = prop::sample::select(vec!["", "-rc1", "-rc10", "rc2", "beta3", "devel"]);
         let tail = prop_oneof![
@@ -471,18 +476,18 @@ mod tests {
         }
 
         #[test]
-        fn what_is_printed_reads_the_same(text in written()) {
+        fn what_is_printed_reads_the_same(text in version_text()) {
             prop_assert_eq!(v(&text).to_string(), text);
         }
 
         #[test]
-        fn the_order_is_one(a in written(), b in written(), c in written()) {
+        fn the_order_is_one(a in version_text(), b in version_text(), c in version_text()) {
             let [a, b, c] = [v(&a), v(&b), v(&c)];
             prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
             if a <= b && b <= c {
                 prop_assert!(a <= c);
             }
-            prop_assert_eq!(a.at_least(&b), Truth::from(a >= b));
+            prop_assert_eq!(a.at_least(&b), Ternary::from(a >= b));
         }
     }
 

@@ -1,19 +1,19 @@
 //! The answers: what to use for each setting that an admin asks about, now and recommended. Every
 //! target has all of them.
 //!
-//! A change is a step of the plan and *keep* is a rule of that level; the absence of either is
-//! neither. Undecided is what a rule cannot say without a fact or a measurement.
+//! A change comes from a step of the plan, *keep* from a rule of that level; without either there
+//! is no advice. An answer is undecided where a rule lacks a fact or a measurement.
 
 use std::collections::BTreeMap;
 
 use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
-use super::{Report, Step, TargetSummary, options, price, stack};
+use super::{Report, Step, TargetSummary, latency, options, stack};
 use walwise_judge::rules::{Basis, Confidence, Finding, Level, Outcome};
 use walwise_measure::measure::MethodResult;
+use walwise_model::escape::Command;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{mount, mysql, postgres};
 use walwise_model::facts::{Area, KeyInfo, Scope, Subject};
-use walwise_model::quote::Command;
 use walwise_model::settings::{self, Setting, SettingKind};
 
 /// All answers about a target, from the findings about it.
@@ -22,7 +22,7 @@ pub fn target_answers(
     target: &TargetSummary,
     about: &[&Finding],
 ) -> BTreeMap<Topic, Answer> {
-    let context = Context::new(report, target, about);
+    let context = TargetContext::new(report, target, about);
     Topic::ALL
         .into_iter()
         .map(|topic| (topic, context.answer(topic)))
@@ -30,7 +30,7 @@ pub fn target_answers(
 }
 
 impl Topic {
-    /// What a setting answers.
+    /// The topic that a setting belongs to; `None` for settings without an answer.
     pub fn from_setting(setting: &Setting) -> Option<Self> {
         match setting.kind {
             SettingKind::Filesystem | SettingKind::Placement => Some(Self::Filesystem),
@@ -38,9 +38,12 @@ impl Topic {
             SettingKind::MountOptions => Some(Self::MountOptions),
             SettingKind::Postgres | SettingKind::Mysql => {
                 let current = setting.current?;
-                Self::ALL
-                    .into_iter()
-                    .find(|topic| topic.facts().iter().any(|fact| fact.id == current.id))
+                Self::ALL.into_iter().find(|topic| {
+                    topic
+                        .setting_facts()
+                        .iter()
+                        .any(|fact| fact.id == current.id)
+                })
             }
             SettingKind::BootOptions
             | SettingKind::DirectoryFlags
@@ -53,8 +56,8 @@ impl Topic {
         }
     }
 
-    /// The facts of a server that hold its value; a server has one of them.
-    fn facts(self) -> &'static [&'static KeyInfo] {
+    /// The facts that hold the setting's value; a server has one of them.
+    fn setting_facts(self) -> &'static [&'static KeyInfo] {
         match self {
             Self::WalSyncMethod => &[&postgres::WAL_SYNC_METHOD.info],
             Self::MaxWalSize => &[&postgres::MAX_WAL_SIZE.info],
@@ -66,24 +69,24 @@ impl Topic {
     }
 }
 
-struct Context<'r> {
+struct TargetContext<'r> {
     report: &'r Report,
     target: &'r TargetSummary,
-    /// The kind of the server.
+    /// The kind of the server, or the assumed one where there is none.
     area: Area,
     mount: Option<Subject>,
-    /// What is undecided about the target.
+    /// Undecided findings about the target, without optional ones.
     undecided: Vec<&'r Finding>,
 }
 
-impl<'r> Context<'r> {
+impl<'r> TargetContext<'r> {
     fn new(report: &'r Report, target: &'r TargetSummary, about: &[&'r Finding]) -> Self {
         let area = target
             .cluster
             .as_ref()
             .and_then(|cluster| report.facts.area_of(cluster));
         let is_open = |finding: &&Finding| {
-            finding.level != Level::Option && matches!(finding.outcome, Outcome::Undecided { .. })
+            finding.level != Level::Optional && matches!(finding.outcome, Outcome::Undecided { .. })
         };
         Self {
             report,
@@ -111,11 +114,11 @@ impl<'r> Context<'r> {
         self.target
             .content
             .as_ref()
-            .is_some_and(super::DeviceContent::may_be_given)
+            .is_some_and(super::DeviceContent::is_available)
     }
 
     /// The steps of the target's plan that answer this, changes first.
-    fn steps(&self, topic: Topic) -> Vec<&'r Step> {
+    fn topic_steps(&self, topic: Topic) -> Vec<&'r Step> {
         let steps = self
             .report
             .plan(&self.target.target)
@@ -133,29 +136,29 @@ impl<'r> Context<'r> {
         steps
     }
 
-    /// Of the first step, else by what is undecided, else no advice.
-    fn decided(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
+    /// The answer of the first step, else of an undecided finding, else no advice.
+    fn plan_answer(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
         let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
         match steps.first() {
-            Some(step) => self.of_step(step, current),
+            Some(step) => self.step_answer(step, current),
             None => match self
                 .undecided
                 .iter()
                 .find(|one| one.settings.iter().any(answers))
             {
                 Some(open) => Answer {
-                    current: text(current),
+                    current: text_value(current),
                     ..Answer::undecided(open.title.clone())
                 },
                 None => Answer {
-                    current: text(current),
+                    current: text_value(current),
                     ..Answer::no_advice("no rule advises".to_owned())
                 },
             },
         }
     }
 
-    fn of_step(&self, step: &Step, current: Option<String>) -> Answer {
+    fn step_answer(&self, step: &Step, current: Option<String>) -> Answer {
         let advice = &step.advice;
         let set = || advice.change.values().first().cloned();
         let value = if step.keeps() {
@@ -170,8 +173,8 @@ impl<'r> Context<'r> {
         };
         Answer {
             action,
-            value: text(value),
-            current: text(current),
+            value: text_value(value),
+            current: text_value(current),
             basis: Some(step.basis),
             confidence: Some(step.confidence),
             reason: step.title.trim_end_matches('.').to_owned(),
@@ -192,7 +195,11 @@ impl<'r> Context<'r> {
         if fstype.is_none() && !self.target.kind.is_device() {
             return Answer::undecided("the file system could not be read".to_owned());
         }
-        self.decided(Topic::Filesystem, &self.steps(Topic::Filesystem), fstype)
+        self.plan_answer(
+            Topic::Filesystem,
+            &self.topic_steps(Topic::Filesystem),
+            fstype,
+        )
     }
 
     fn mkfs_options(&self) -> Answer {
@@ -202,15 +209,15 @@ impl<'r> Context<'r> {
         if !self.is_free() {
             return Answer::not_applicable("the disk is not free");
         }
-        let steps = self.steps(Topic::MkfsOptions);
-        let mut answer = self.decided(Topic::MkfsOptions, &steps, None);
+        let steps = self.topic_steps(Topic::MkfsOptions);
+        let mut answer = self.plan_answer(Topic::MkfsOptions, &steps, None);
         let results = steps
             .iter()
             .filter(|step| !step.keeps())
             .filter_map(|step| step.result.as_deref());
         let value = results.collect::<Vec<_>>().join(" ");
         if !value.is_empty() {
-            answer.value = text(Some(value));
+            answer.value = text_value(Some(value));
         }
         answer
     }
@@ -222,9 +229,9 @@ impl<'r> Context<'r> {
         let in_force = self
             .mount
             .as_ref()
-            .and_then(|mount| stack::in_force(&self.report.facts, mount));
+            .and_then(|mount| stack::mount_options(&self.report.facts, mount));
         let shown = in_force.map(|words| {
-            let mut shown = stack::layered(options::tidy(&words));
+            let mut shown = stack::count_overlay_layers(options::explicit_options(&words));
             // The tidy form leaves out the default; the mount table has it.
             if words.iter().any(|word| word == "relatime") {
                 shown.insert(shown.len().min(1), "relatime".to_owned());
@@ -235,18 +242,22 @@ impl<'r> Context<'r> {
         if shown.is_none() && !self.target.kind.is_device() {
             return Answer::undecided("the mount options could not be read".to_owned());
         }
-        self.decided(Topic::MountOptions, &self.steps(Topic::MountOptions), shown)
+        self.plan_answer(
+            Topic::MountOptions,
+            &self.topic_steps(Topic::MountOptions),
+            shown,
+        )
     }
 
-    /// The answer about a setting of a server of this kind, by the fact that the server has of it.
+    /// The answer about a server setting of `area`, from the fact that holds it on this server.
     fn server_setting(&self, area: Area, topic: Topic) -> Answer {
         if self.area != area {
             return Answer::not_applicable(match area {
-                Area::Pg => "this is no PostgreSQL server",
-                Area::Mysql => "this is no MySQL or MariaDB server",
+                Area::Pg => "not a PostgreSQL server",
+                Area::Mysql => "not a MySQL or MariaDB server",
             });
         }
-        let (facts, steps) = (topic.facts(), self.steps(topic));
+        let (facts, steps) = (topic.setting_facts(), self.topic_steps(topic));
         let Some(cluster) = &self.target.cluster else {
             let none = if self.target.kind.is_device() {
                 "not mounted"
@@ -255,14 +266,15 @@ impl<'r> Context<'r> {
             };
             return match steps.first() {
                 Some(step) if step.keeps() => {
-                    // What is kept where no server is yet is the default of the only such rule.
-                    let default = WalSyncMethod::Fdatasync.word().to_owned();
+                    // Only one rule keeps a value where there is no server yet, and it keeps this
+                    // default.
+                    let default = WalSyncMethod::Fdatasync.as_str().to_owned();
                     Answer {
-                        value: text(Some(default)),
-                        ..self.of_step(step, None)
+                        value: text_value(Some(default)),
+                        ..self.step_answer(step, None)
                     }
                 }
-                Some(_) | None => match self.decided(topic, &steps, None) {
+                Some(_) | None => match self.plan_answer(topic, &steps, None) {
                     answer if answer.action == AnswerAction::NoAdvice => {
                         Answer::no_advice(none.to_owned())
                     }
@@ -278,14 +290,14 @@ impl<'r> Context<'r> {
         let written = fact.and_then(|fact| {
             let value = self.report.facts.reading(cluster, fact.id).value()?.clone();
             let setting = setting?;
-            Some(setting.with_unit(&setting.written(&value)))
+            Some(setting.with_unit(&setting.config_value(&value)))
         });
-        let mut answer = self.decided(topic, &steps, written.clone());
+        let mut answer = self.plan_answer(topic, &steps, written.clone());
         if let (Some(AnswerValue::Text(value)), Some(setting)) = (&answer.value, setting) {
-            answer.value = text(Some(setting.with_unit(value)));
+            answer.value = text_value(Some(setting.with_unit(value)));
         }
         if steps.is_empty() && written.is_none() {
-            answer = Answer::undecided("its value could not be read".to_owned());
+            answer = Answer::undecided("the value in force could not be read".to_owned());
         }
         let measured = self
             .report
@@ -296,7 +308,7 @@ impl<'r> Context<'r> {
             let current = answer.current.take();
             answer = Answer {
                 current,
-                apply: self.check(),
+                apply: self.check_command(),
                 ..Answer::undecided("not measured".to_owned())
             };
         }
@@ -308,8 +320,8 @@ impl<'r> Context<'r> {
     }
 
     /// The command that measures the target.
-    fn check(&self) -> Vec<Command> {
-        // What is captured cannot be measured.
+    fn check_command(&self) -> Vec<Command> {
+        // Nothing can be measured in a capture.
         let check = Command::check(self.target.target.name(), "").filter(|_| self.report.host.live);
         check.into_iter().collect()
     }
@@ -318,10 +330,10 @@ impl<'r> Context<'r> {
         if self.target.kind.is_device() {
             return Answer::undecided("not mounted".to_owned());
         }
-        if price::is_without_flushes(self.report, &self.target.target) {
+        if latency::has_no_flushes(self.report, &self.target.target) {
             return Answer::undecided("no flush reaches the disk".to_owned());
         }
-        let found = price::row_in_force(self.report, self.target);
+        let found = latency::row_in_force(self.report, self.target);
         let current = found.and_then(|(_, row)| latency(row));
         let (Some((measurement, _)), Some(current)) = (found, current) else {
             let reason = if self.report.host.live {
@@ -330,7 +342,7 @@ impl<'r> Context<'r> {
                 "captures hold no measurement"
             };
             return Answer {
-                apply: self.check(),
+                apply: self.check_command(),
                 ..Answer::undecided(reason.to_owned())
             };
         };
@@ -338,11 +350,13 @@ impl<'r> Context<'r> {
         let reason = measurement.basis();
         let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps();
         let best = measurement
-            .of_server()
+            .server_rows()
             .find(|row| row.method == measurement.best)
             .and_then(latency);
         match (
-            self.steps(Topic::WalSyncMethod).into_iter().find(changes),
+            self.topic_steps(Topic::WalSyncMethod)
+                .into_iter()
+                .find(changes),
             best,
         ) {
             (Some(_), Some(best)) => Answer {
@@ -372,6 +386,6 @@ fn latency(row: &MethodResult) -> Option<Latency> {
     })
 }
 
-fn text(value: Option<String>) -> Option<AnswerValue> {
+fn text_value(value: Option<String>) -> Option<AnswerValue> {
     value.map(AnswerValue::Text)
 }

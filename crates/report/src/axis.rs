@@ -1,7 +1,7 @@
 //! A logarithmic axis of times: where a value stands on it, and its ticks with their labels.
 //!
-//! What decides between two commits is their ratio, so equal ratios take equal room. Drawing in
-//! columns of a terminal is left to the screens, drawing in pictures to the forms.
+//! Latencies are compared by their ratio, so equal ratios take equal space. The screens draw the
+//! axis in terminal columns, the HTML report as SVG.
 
 use std::ops::RangeInclusive;
 
@@ -15,86 +15,92 @@ pub struct Axis {
 }
 
 /// Round figures of a decade.
-const COARSE: [f64; 3] = [1.0, 2.0, 5.0];
-/// The same where an axis is short.
-const FINE: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
-/// Below this factor from end to end the ends are fine figures; below [`SHORT`] the ticks are.
-const NARROW: f64 = 4.0;
-const SHORT: f64 = 10.0;
-/// No axis is shorter than this factor.
-const LEAST: f64 = 2.0;
-/// Times outside are no times of commits.
-const SANE: RangeInclusive<f64> = 1e-3..=1e12;
+const COARSE_FIGURES: [f64; 3] = [1.0, 2.0, 5.0];
+/// More figures of a decade, for short axes.
+const FINE_FIGURES: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
+/// Below this ratio of the ends, the ends are fine figures; below [`SHORT`] the ticks are, too.
+const FINE_ENDS_BELOW: f64 = 4.0;
+const FINE_TICKS_BELOW: f64 = 10.0;
+/// The least ratio of the ends.
+const MIN_RATIO: f64 = 2.0;
+/// Times outside this range, in microseconds, are not commit latencies.
+const VALID_TIMES: RangeInclusive<f64> = 1e-3..=1e12;
 
 impl Axis {
-    /// The axis for these spans, with round figures at its ends; nothing where no span is a time.
-    pub fn around(spans: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
-        let sane = spans.filter(|(low, high)| SANE.contains(low) && SANE.contains(high));
+    /// The axis for these spans, with round figures at its ends; `None` without a valid span.
+    pub fn spanning(spans: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
+        let sane =
+            spans.filter(|(low, high)| VALID_TIMES.contains(low) && VALID_TIMES.contains(high));
         let (low, high) = sane.fold((f64::INFINITY, 0.0_f64), |(low, high), (from, to)| {
             (low.min(from.min(to)), high.max(from.max(to)))
         });
         if low > high {
             return None;
         }
-        let figures: &[f64] = if high / low < NARROW { &FINE } else { &COARSE };
-        let low = marks(low / 10.0, low * 1.000_001, figures)
+        let figures: &[f64] = if high / low < FINE_ENDS_BELOW {
+            &FINE_FIGURES
+        } else {
+            &COARSE_FIGURES
+        };
+        // The factors just off 1 absorb rounding errors of the powers of ten.
+        let low = round_figures(low / 10.0, low * 1.000_001, figures)
             .last()
             .copied()?;
-        let high = high.max(low * LEAST) * 0.999_999;
-        let high = marks(high, high * 20.0, figures).first().copied()?;
+        let high = high.max(low * MIN_RATIO) * 0.999_999;
+        let high = round_figures(high, high * 20.0, figures).first().copied()?;
         Some(Self { low, high })
     }
 
-    /// The axis from exactly this time to exactly that.
-    pub fn between(low: f64, high: f64) -> Option<Self> {
-        (SANE.contains(&low) && SANE.contains(&high) && low < high).then_some(Self { low, high })
+    /// The axis between exactly these times.
+    pub fn from_ends(low: f64, high: f64) -> Option<Self> {
+        (VALID_TIMES.contains(&low) && VALID_TIMES.contains(&high) && low < high)
+            .then_some(Self { low, high })
     }
 
-    /// The axis for these curves, each of times in ascending order: the slowest commits, which are
-    /// few, do not stretch it.
-    pub fn around_quantiles<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
+    /// The axis for these curves of ascending times. It ends at the 97th percentile, so that the
+    /// few slowest commits do not stretch it.
+    pub fn spanning_quantiles<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
         let span = |all: &[f64]| {
             Some((
                 *all.first()?,
                 *all.get(all.len().saturating_sub(1) * 97 / 100)?,
             ))
         };
-        Self::around(curves.filter_map(span))
+        Self::spanning(curves.filter_map(span))
     }
 
-    /// The share of the axis at which a time stands: below 0 or above 1 where it lies outside, no
-    /// number where it is no time.
+    /// The position of a time as a share of the axis: below 0 or above 1 outside it, NaN if it is
+    /// no time.
     pub fn share(&self, us: f64) -> f64 {
         (us / self.low).ln() / (self.high / self.low).ln()
     }
 
-    /// The shares at which the lower end, the middle and the upper end of an estimate stand.
-    pub fn shares(&self, estimate: Estimate) -> [f64; 3] {
+    /// The positions of an estimate's lower end, value and upper end.
+    pub fn estimate_shares(&self, estimate: Estimate) -> [f64; 3] {
         [estimate.low, estimate.value, estimate.high].map(|us| self.share(us))
     }
 
-    /// The time at this share of the axis.
-    pub fn time(&self, share: f64) -> f64 {
+    pub fn time_at(&self, share: f64) -> f64 {
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// Its round figures in ascending order, each as a share with its label: `150 µs`, `1.5 ms`.
+    /// Ticks in ascending order as (share, label): `150 µs`, `1.5 ms`.
     pub fn ticks(&self) -> Vec<(f64, String)> {
-        let figures: &[f64] = if self.high / self.low < SHORT {
-            &FINE
+        let figures: &[f64] = if self.high / self.low < FINE_TICKS_BELOW {
+            &FINE_FIGURES
         } else {
-            &COARSE
+            &COARSE_FIGURES
         };
-        let ticks = marks(self.low * 0.999_999, self.high * 1.000_001, figures);
+        let ticks = round_figures(self.low * 0.999_999, self.high * 1.000_001, figures);
         ticks
             .into_iter()
-            .map(|us| (self.share(us), label(us)))
+            .map(|us| (self.share(us), time_label(us)))
             .collect()
     }
 }
 
 /// The round figures from one time to another, in ascending order.
-fn marks(from: f64, to: f64, figures: &[f64]) -> Vec<f64> {
+fn round_figures(from: f64, to: f64, figures: &[f64]) -> Vec<f64> {
     #[expect(clippy::cast_possible_truncation, reason = "the decade of a sane time")]
     let decade = |us: f64| us.log10().floor() as i32;
     let all = (decade(from)..=decade(to))
@@ -102,8 +108,7 @@ fn marks(from: f64, to: f64, figures: &[f64]) -> Vec<f64> {
     all.filter(|mark| (from..=to).contains(mark)).collect()
 }
 
-/// A round figure with its unit.
-fn label(us: f64) -> String {
+fn time_label(us: f64) -> String {
     let (figure, unit) = match us {
         us if us < 1e3 => (us, "µs"),
         us if us < 1e6 => (us / 1e3, "ms"),
@@ -124,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_ends_are_round_and_at_least_a_factor_of_two_apart() {
-        let axis = |low, high| Axis::around([(low, high)].into_iter()).unwrap();
+        let axis = |low, high| Axis::spanning([(low, high)].into_iter()).unwrap();
         assert_eq!(
             axis(178.0, 187.0),
             Axis {
@@ -151,22 +156,22 @@ mod tests {
     #[test]
     fn what_is_no_time_has_no_axis() {
         for value in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {
-            assert_eq!(Axis::around([(value, value)].into_iter()), None);
-            assert_eq!(Axis::between(value, 10.0), None);
+            assert_eq!(Axis::spanning([(value, value)].into_iter()), None);
+            assert_eq!(Axis::from_ends(value, 10.0), None);
         }
-        assert_eq!(Axis::between(10.0, 10.0), None);
+        assert_eq!(Axis::from_ends(10.0, 10.0), None);
     }
 
     proptest! {
         #[test]
         fn every_axis_holds_its_values_and_its_ticks(low in 0.001_f64..1e9, factor in 1.0_f64..1e3) {
             let high = low * factor;
-            let axis = Axis::around([(low, high)].into_iter()).unwrap();
+            let axis = Axis::spanning([(low, high)].into_iter()).unwrap();
             prop_assert!(axis.low <= low && high <= axis.high && axis.high >= axis.low * 1.99, "{:?}", axis);
             let shares: Vec<f64> = axis.ticks().into_iter().map(|(share, _)| share).collect();
             prop_assert!(shares.len() >= 2 && shares.is_sorted(), "{:?}", shares);
             prop_assert!(shares.iter().all(|share| (-1e-6..=1.000_001).contains(share)), "{:?}", shares);
-            let back = axis.time(axis.share(low));
+            let back = axis.time_at(axis.share(low));
             prop_assert!((back / low - 1.0).abs() < 1e-9, "{}", back);
         }
     }

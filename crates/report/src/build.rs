@@ -11,21 +11,22 @@ use walwise_model::settings::{NewFilesystem, SettingKind};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult,
-    Report, RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound,
-    choice, fixes, hop, mysql, plan, postgres, price, remedy, remount, stack,
+    Report, RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, disk_ranking,
+    fixes, hop, latency, mysql, plan, postgres, remedy, remount, stack, truncate,
 };
+use walwise_judge::compat::RelatedAdvice;
 use walwise_judge::durability::Verdict;
 use walwise_judge::rules::{Advice, Evaluation, Finding, Pack};
-use walwise_judge::validity::Beside;
 use walwise_measure::measure::Measurement;
 use walwise_model::facts::catalog::target::{self, TargetKind};
 use walwise_model::facts::catalog::{host, kernel};
 use walwise_model::facts::{Area, Choice, FactSet, Scope, Subject};
-use walwise_model::workers;
+use walwise_model::parallel;
 
 /// Checks whether kernel, tool or server would accept advice on a subject, given the other advice
 /// of the same finding about the file system to create; the error names the refusing component.
-pub type Guard<'a> = dyn Fn(&Subject, &Advice, &Beside<'_>) -> Result<(), String> + Sync + 'a;
+pub type Guard<'a> =
+    dyn Fn(&Subject, &Advice, &RelatedAdvice<'_>) -> Result<(), String> + Sync + 'a;
 
 /// The inputs of a report.
 pub struct Input<'a> {
@@ -41,10 +42,10 @@ pub struct Input<'a> {
     pub overrides: plan::Overrides,
     /// The file system that the user wants on a free disk, by target.
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    /// Why a file system cannot be made on a free disk.
-    pub refusal: &'a FilesystemRefusal<'a>,
-    pub circumstances: RunContext,
-    /// The last check of every piece of advice.
+    /// Why a file system cannot be created on a free disk, if so.
+    pub refusal_reason: &'a FilesystemRefusal<'a>,
+    pub context: RunContext,
+    /// The last check of each advice.
     pub guard: &'a Guard<'a>,
 }
 
@@ -52,7 +53,7 @@ pub struct Input<'a> {
 #[derive(Clone, Debug)]
 pub struct RunContext {
     pub when: String,
-    /// Whether it is the machine itself rather than a capture.
+    /// Whether the facts are from this host rather than from a capture.
     pub live: bool,
     /// The options of this run that its commands repeat.
     pub options: Vec<RunOption>,
@@ -61,7 +62,7 @@ pub struct RunContext {
     pub rules: usize,
     /// The target that was asked for; `None` when everything found was examined.
     pub asked: Option<String>,
-    /// Whose settings the answers are about where there is no server.
+    /// The server assumed for answers where there is none.
     pub engine: Area,
     /// The identity of rules and tables.
     pub pack: Pack,
@@ -78,8 +79,8 @@ pub fn build(input: Input<'_>) -> Report {
     let Input {
         overrides,
         wanted,
-        refusal,
-        circumstances,
+        refusal_reason: refusal,
+        context: circumstances,
         guard,
         ..
     } = input;
@@ -87,22 +88,22 @@ pub fn build(input: Input<'_>) -> Report {
         facts,
         overrides: &overrides,
         wanted,
-        refusal,
+        refusal_reason: refusal,
     };
     let Evaluation {
         mut findings,
         tallies,
     } = evaluation;
-    let withheld = withhold(&mut findings, guard);
-    mysql::complete(&mut findings, facts);
-    postgres::complete(&mut findings, facts);
-    remedy::give(&mut findings, &withheld);
-    findings.sort_by(|a, b| a.place().cmp(&b.place()));
+    let withheld = withhold_refused(&mut findings, guard);
+    mysql::add_commands(&mut findings, facts);
+    postgres::add_commands(&mut findings, facts);
+    remedy::fill_in(&mut findings, &withheld);
+    findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
     for verdict in &mut verdicts {
-        hop::word(facts, verdict);
+        hop::describe(facts, verdict);
     }
-    let concerns = Concerns::from_facts(facts);
+    let concerns = SubjectsByTarget::from_facts(facts);
     let verdict = |target: &Subject| {
         let at = verdicts
             .binary_search_by(|verdict| verdict.target.cmp(target))
@@ -110,16 +111,16 @@ pub fn build(input: Input<'_>) -> Report {
         verdicts.get(at)
     };
     let subjects: Vec<&Subject> = facts.subjects(Scope::Target).collect();
-    let mut targets: Vec<TargetSummary> = workers::each(&subjects, |target| {
-        summary(facts, &concerns, target, verdict(target))
+    let mut targets: Vec<TargetSummary> = parallel::map(&subjects, |target| {
+        target_summary(facts, &concerns, target, verdict(target))
     });
-    choice::rank(facts, &mut targets);
+    disk_ranking::rank_free_disks(facts, &mut targets);
     let index = Index::new(&findings);
-    let planned = workers::in_pieces(&targets, |piece| {
+    let planned = parallel::map_chunks(&targets, |piece| {
         let mut conflicts = Vec::new();
         let about = |target: &TargetSummary| {
             index
-                .about(&target.subjects)
+                .findings_about(&target.subjects)
                 .into_iter()
                 .map(|(_, finding)| finding)
                 .collect::<Vec<_>>()
@@ -137,9 +138,9 @@ pub fn build(input: Input<'_>) -> Report {
             .collect();
         conflicts.extend(new);
     }
-    remount::complete(&mut findings, facts);
-    let stacks = workers::each(&subjects, |target| {
-        stack::stack(facts, target, verdict(target))
+    remount::add_all_commands(&mut findings, facts);
+    let stacks = parallel::map(&subjects, |target| {
+        stack::build_stack(facts, target, verdict(target))
     });
     let mut report = Report {
         schema: SCHEMA_VERSION,
@@ -173,17 +174,17 @@ pub fn build(input: Input<'_>) -> Report {
         conflicts,
         withheld,
         baseline: None,
-        warnings: facts.warnings().to_vec(),
+        warnings: facts.notes().to_vec(),
         what_if: None,
         upgrade: None,
         facts: facts.clone(),
     };
-    fixes::complete(&mut report);
-    report.prices = price::measured(&report);
+    fixes::fill_in_commands(&mut report);
+    report.prices = latency::from_measurements(&report);
     let index = Index::new(&report.findings);
-    let answers = workers::each(&report.targets, |target| {
+    let answers = parallel::map(&report.targets, |target| {
         let about = index
-            .about(&target.subjects)
+            .findings_about(&target.subjects)
             .into_iter()
             .map(|(_, finding)| finding);
         answers::target_answers(&report, target, &about.collect::<Vec<_>>())
@@ -191,13 +192,13 @@ pub fn build(input: Input<'_>) -> Report {
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;
     }
-    bound::bound(&mut report);
+    truncate::truncate_stacks(&mut report);
     report
 }
 
 /// Removes refused advice from the findings, and adds the advice that rules held back.
-fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
-    let refusals = workers::each(findings, |finding| refusals(finding, guard));
+fn withhold_refused(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
+    let refusals = parallel::map(findings, |finding| refusals(finding, guard));
     let mut withheld = Vec::new();
     for (
         Finding {
@@ -236,7 +237,7 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
     withheld
 }
 
-/// For each piece of a finding's advice, the reason of its refusal, if any.
+/// For each advice of a finding, why it is refused, if so.
 fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
     let Finding {
         subject, advice, ..
@@ -248,7 +249,7 @@ fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
             .unwrap_or_default()
     };
     let (filesystem, features) = (of(SettingKind::Filesystem), of(SettingKind::MkfsFeatures));
-    let beside = Beside {
+    let beside = RelatedAdvice {
         filesystem: filesystem.first().map(String::as_str),
         features: &features,
     };
@@ -271,7 +272,7 @@ pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
         kernel: text(&kernel::RELEASE),
         seen_by: facts
             .value(&machine, &host::SEEN_BY)
-            .map_or("unknown", Choice::word)
+            .map_or("unknown", Choice::as_str)
             .to_owned(),
         privileged: facts.value(&machine, &host::PRIVILEGED),
         live,
@@ -279,9 +280,9 @@ pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
     }
 }
 
-fn summary(
+fn target_summary(
     facts: &FactSet,
-    concerns: &Concerns<'_>,
+    concerns: &SubjectsByTarget<'_>,
     subject: &Subject,
     verdict: Option<&Verdict>,
 ) -> TargetSummary {
@@ -313,7 +314,7 @@ fn summary(
         .unwrap_or(TargetKind::Directory);
     TargetSummary {
         target: subject.clone(),
-        title: title(name, &path),
+        title: target_title(name, &path),
         content: kind
             .is_device()
             .then(|| DeviceContent::from_facts(facts, subject)),
@@ -329,7 +330,7 @@ fn summary(
 }
 
 /// The cluster's name with the path, unless an unnamed cluster's name already contains it.
-fn title(cluster: Option<String>, path: &str) -> String {
+fn target_title(cluster: Option<String>, path: &str) -> String {
     match cluster {
         Some(name) if name.ends_with(&format!(" in {path}")) => name,
         Some(name) => format!("{name}, {path}"),
@@ -337,14 +338,13 @@ fn title(cluster: Option<String>, path: &str) -> String {
     }
 }
 
-/// The subjects that concern each target: boot lines are grouped by mount once for all targets.
-pub struct Concerns<'a> {
+/// The subjects that concern a target; boot lines are grouped by mount once for all targets.
+pub struct SubjectsByTarget<'a> {
     facts: &'a FactSet,
-    boots: BTreeMap<Subject, Vec<Subject>>,
+    boot_lines: BTreeMap<Subject, Vec<Subject>>,
 }
 
-impl<'a> Concerns<'a> {
-    /// The index over these facts.
+impl<'a> SubjectsByTarget<'a> {
     pub fn from_facts(facts: &'a FactSet) -> Self {
         let mut boots: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for boot in facts.subjects(Scope::Boot) {
@@ -352,7 +352,10 @@ impl<'a> Concerns<'a> {
                 boots.entry(mount).or_default().push(boot.clone());
             }
         }
-        Self { facts, boots }
+        Self {
+            facts,
+            boot_lines: boots,
+        }
     }
 
     /// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of
@@ -368,7 +371,7 @@ impl<'a> Concerns<'a> {
         all.extend(facts.stack(target));
         let boots: BTreeSet<&Subject> = all
             .iter()
-            .filter_map(|mount| self.boots.get(mount))
+            .filter_map(|mount| self.boot_lines.get(mount))
             .flatten()
             .collect();
         let boots: Vec<Subject> = boots.into_iter().cloned().collect();
@@ -382,11 +385,11 @@ impl<'a> Concerns<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::title;
+    use super::target_title;
 
     #[test]
     fn a_title_names_a_path_once() {
-        let named = |name: &str, path| title(Some(name.to_owned()), path);
+        let named = |name: &str, path| target_title(Some(name.to_owned()), path);
         assert_eq!(
             named("postgresql 15 in /srv/pg", "/srv/pg"),
             "postgresql 15 in /srv/pg"
@@ -399,6 +402,6 @@ mod tests {
             named("postgresql 15/main", "/main"),
             "postgresql 15/main, /main"
         );
-        assert_eq!(title(None, "/srv"), "/srv");
+        assert_eq!(target_title(None, "/srv"), "/srv");
     }
 }

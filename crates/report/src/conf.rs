@@ -1,39 +1,37 @@
-//! The file of a server's settings, to be included or pasted: the plan's server settings with their
-//! reasons.
+//! The plan's server settings as a file to include or paste, with their reasons.
 //!
-//! Its form follows from the servers of the report: a group `[mysqld]` where all are MySQL or
-//! MariaDB, else lines of postgresql.conf, with the settings of those two as comments. Correct
-//! settings are comments. Every setting names the place of its value in force, because an
-//! overridden line changes nothing. Not every setting under `pg.` is a line of a file; checksums,
-//! for example, are chosen when a cluster is created.
+//! It is a group `[mysqld]` where all servers are MySQL or MariaDB, else lines of postgresql.conf
+//! with the settings of those two as comments. Settings that need no change are comments, too.
+//! Every setting names the source of its value in force, because a line that is overridden changes
+//! nothing. Some settings under `pg.` are not set in a file; checksums, for example, are chosen by
+//! initdb.
 
 use std::collections::BTreeSet;
 
-use super::{Report, Step, origin};
+use super::{Report, Step, setting_source};
 use walwise_judge::rules::{Change, Risk};
+use walwise_model::escape::{self, comment};
 use walwise_model::facts::catalog::cluster::KIND;
 use walwise_model::facts::catalog::postgres::WAL_SYNC_METHOD;
 use walwise_model::facts::catalog::probe;
 use walwise_model::facts::note::MeasurementNote;
 use walwise_model::facts::{Note, Scope, ServerKind, SettingSyntax, Subject};
-use walwise_model::quote::{self, comment};
 use walwise_model::settings::{self, Setting, SettingKind};
 
-/// The lines for every target of a report.
 pub fn render(report: &Report) -> String {
     let mut parts = vec![format!(
         "# walwise {} on {}, {}: for review, nothing was changed.\n",
-        comment::inline(&report.tool.version),
-        comment::inline(&report.host.name),
-        comment::inline(&report.when)
+        comment::escape_line(&report.tool.version),
+        comment::escape_line(&report.host.name),
+        comment::escape_line(&report.when)
     )];
-    let form = form(report);
-    parts.extend(opening(report, form));
+    let form = file_syntax(report);
+    parts.extend(header_lines(report, form));
     let missing = report
         .warnings
         .iter()
-        .filter(|note| tells_of_missing_figures(note));
-    parts.extend(missing.map(|note| format!("# {}\n", comment::inline(&note.to_string()))));
+        .filter(|note| is_missing_measurement(note));
+    parts.extend(missing.map(|note| format!("# {}\n", comment::escape_line(&note.to_string()))));
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
@@ -41,12 +39,12 @@ pub fn render(report: &Report) -> String {
             .plan(&target.target)
             .map(|plan| plan.steps.as_slice())
             .unwrap_or_default();
-        let mut lines = vec![format!("\n# {}\n", comment::inline(&target.title))];
+        let mut lines = vec![format!("\n# {}\n", comment::escape_line(&target.title))];
         for step in steps {
             let key = (&step.subject, step.advice.setting);
-            if let Some(line) = line(step, form).filter(|_| !done.contains(&key)) {
+            if let Some(line) = setting_line(step, form).filter(|_| !done.contains(&key)) {
                 done.push(key);
-                lines.push(in_force(step));
+                lines.push(current_value_comments(step));
                 lines.push(line);
             }
         }
@@ -56,7 +54,7 @@ pub fn render(report: &Report) -> String {
             .filter(|cluster| !open.contains(cluster))
         {
             open.push(cluster);
-            lines.extend(open_method(report, cluster));
+            lines.extend(unplanned_sync_method(report, cluster));
         }
         if lines.len() > 1 {
             parts.append(&mut lines);
@@ -66,60 +64,61 @@ pub fn render(report: &Report) -> String {
         .plans
         .iter()
         .flat_map(|plan| &plan.steps)
-        .any(|step| !step.keeps() && is_in_file(step.advice.setting.kind));
+        .any(|step| !step.keeps() && is_file_setting(step.advice.setting.kind));
     if !changes {
-        parts.push("# No line is to be changed.\n".to_owned());
+        parts.push("# No database settings to change.\n".to_owned());
     }
     parts.concat()
 }
 
 /// The syntax of the file: that of its servers, where they have the same.
-fn form(report: &Report) -> SettingSyntax {
-    let mut syntaxes = clusters(report).map(|cluster| report.facts.database(cluster).syntax);
-    let first = syntaxes.next().unwrap_or(SettingSyntax::Conf);
+fn file_syntax(report: &Report) -> SettingSyntax {
+    let mut syntaxes = target_clusters(report).map(|cluster| report.facts.database(cluster).syntax);
+    let first = syntaxes.next().unwrap_or(SettingSyntax::PostgresConf);
     if syntaxes.all(|other| other == first) {
         first
     } else {
-        SettingSyntax::Conf
+        SettingSyntax::PostgresConf
     }
 }
 
-fn clusters(report: &Report) -> impl Iterator<Item = &Subject> {
+fn target_clusters(report: &Report) -> impl Iterator<Item = &Subject> {
     report
         .targets
         .iter()
         .filter_map(|target| target.cluster.as_ref())
 }
 
-/// What stands above the settings.
-fn opening(report: &Report, form: SettingSyntax) -> Vec<String> {
+fn header_lines(report: &Report, form: SettingSyntax) -> Vec<String> {
     match form {
-        SettingSyntax::Conf => Vec::new(),
-        SettingSyntax::Options => {
-            let servers: BTreeSet<&Subject> = clusters(report).collect();
-            let several = "# Lines of several servers: give each server its own.\n";
-            [(servers.len() > 1).then_some(several), Some(OPTIONS)]
-                .into_iter()
-                .flatten()
-                .map(str::to_owned)
-                .collect()
+        SettingSyntax::PostgresConf => Vec::new(),
+        SettingSyntax::OptionFile => {
+            let servers: BTreeSet<&Subject> = target_clusters(report).collect();
+            let several = "# These lines are for several servers: give each server its own.\n";
+            [
+                (servers.len() > 1).then_some(several),
+                Some(OPTION_FILE_HEADER),
+            ]
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect()
         }
     }
 }
 
-/// The beginning of an option file.
-const OPTIONS: &str = "\
+const OPTION_FILE_HEADER: &str = "\
     # For a directory that the server's option files include, or for !include at their end: the last line wins.\n\
-    # A server reads it when it starts. The plan says what changes a running server.\n\
+    # Read at server start; for a running server use the commands in the plan.\n\
     [mysqld]\n";
 
 /// Whether a note reports a missing measurement that the lines depend on.
-fn tells_of_missing_figures(note: &Note) -> bool {
+fn is_missing_measurement(note: &Note) -> bool {
     match note {
         Note::Measurement(note) => {
             matches!(
                 note,
-                MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. }
+                MeasurementNote::NotMeasured { .. } | MeasurementNote::Incomplete { .. }
             )
         }
         Note::Mount(_)
@@ -136,9 +135,9 @@ fn tells_of_missing_figures(note: &Note) -> bool {
     }
 }
 
-/// The flush method of the WAL where no plan covers it: an unmeasured method is not thereby right.
-fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
-    let setting = settings::of(&WAL_SYNC_METHOD)?;
+/// The WAL sync method as a comment where no plan covers it: without a measurement it may be wrong.
+fn unplanned_sync_method(report: &Report, cluster: &Subject) -> Option<String> {
+    let setting = settings::for_fact(&WAL_SYNC_METHOD)?;
     let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
     let is_told = steps.any(|step| step.subject == *cluster && step.advice.setting == setting);
     if is_told
@@ -153,132 +152,136 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     let is_measured =
         place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
     let why = if is_measured {
-        "not judged: the measurement does not decide whether another is faster"
+        "no advice: the measurement shows no faster method"
     } else {
-        "not judged: no measurement tells whether another is faster"
+        "no advice: not measured here"
     };
     let (name, now) = (
         setting.own_name(),
-        report.facts.named(cluster, setting.name),
+        report.facts.reading_by_name(cluster, setting.name),
     );
     let line = now
         .value()
-        .map(|value| format!("{name} = {}", quoted(&setting.written(value))));
+        .map(|value| format!("{name} = {}", quote_value(&setting.config_value(value))));
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
-        comment::inline(&origin::of(setting, now)),
+        comment::escape_line(&setting_source::value_and_source(setting, now)),
         line.unwrap_or_else(|| name.to_owned())
     ))
 }
 
-/// The place of the value in force, and the settings that override the following line.
-fn in_force(step: &Step) -> String {
-    let now = format!("# now: {}\n", comment::inline(&origin::now(&step.advice)));
-    let stronger = origin::stronger(&step.advice).filter(|_| !step.keeps());
-    let says = stronger.map(|stronger| format!("# {}\n", stronger.says("this file")));
+/// Comments above a setting: the source of the value in force, and what overrides the new line.
+fn current_value_comments(step: &Step) -> String {
+    let now = format!(
+        "# now: {}\n",
+        comment::escape_line(&setting_source::current_value(&step.advice))
+    );
+    let stronger = setting_source::overridden_by(&step.advice).filter(|_| !step.keeps());
+    let says = stronger.map(|stronger| format!("# {}\n", stronger.instruction("this file")));
     now + &says.unwrap_or_default()
 }
 
-/// One setting as a line; `None` for a setting outside servers.
-fn line(step: &Step, form: SettingSyntax) -> Option<String> {
+/// A setting as a line; `None` for one that is not a server's.
+fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
     let setting = step.advice.setting;
     match (setting.kind.area()?.database().syntax, form) {
-        (SettingSyntax::Conf, _) => postgres(step, setting),
-        (SettingSyntax::Options, SettingSyntax::Options) => option(step, setting.own_name()),
-        (SettingSyntax::Options, SettingSyntax::Conf) => foreign(step, setting.own_name()),
+        (SettingSyntax::PostgresConf, _) => postgres_line(step, setting),
+        (SettingSyntax::OptionFile, SettingSyntax::OptionFile) => {
+            mysql_line(step, setting.own_name())
+        }
+        (SettingSyntax::OptionFile, SettingSyntax::PostgresConf) => {
+            other_file_line(step, setting.own_name())
+        }
     }
 }
 
-/// A setting of PostgreSQL.
-fn postgres(step: &Step, setting: &Setting) -> Option<String> {
+fn postgres_line(step: &Step, setting: &Setting) -> Option<String> {
     let name = setting.own_name();
-    let (why, note) = (comment::inline(&step.title), restart(step));
+    let (why, note) = (comment::escape_line(&step.title), restart_note(step));
     match &step.advice.change {
-        Change::Set(value) if !is_in_file(setting.kind) => Some(format!(
-            "# {name}: {}; not a line of this file. {why}\n",
-            comment::inline(value)
+        Change::Set(value) if !is_file_setting(setting.kind) => Some(format!(
+            "# {name}: {} (not set in this file). {why}\n",
+            comment::escape_line(value)
         )),
-        Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quoted(value))),
-        Change::Keep if !is_in_file(setting.kind) => Some(format!(
-            "# {name}: already so; not a line of this file. {why}\n"
+        Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quote_value(value))),
+        Change::Keep if !is_file_setting(setting.kind) => Some(format!(
+            "# {name}: no change (not set in this file). {why}\n"
         )),
         Change::Keep => Some(
             match step
                 .advice
                 .current
                 .value()
-                .map(|now| step.advice.setting.written(now))
+                .map(|now| step.advice.setting.config_value(now))
             {
-                Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
-                None => format!("# {name}   # leave it as it is: {why}\n"),
+                Some(now) => format!("# {name} = {}   # no change: {why}\n", quote_value(&now)),
+                None => format!("# {name}   # no change: {why}\n"),
             },
         ),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }
 
-/// Said where a reload or a statement does not suffice.
-fn restart(step: &Step) -> &'static str {
+fn restart_note(step: &Step) -> &'static str {
     match step.advice.risk {
         Risk::NeedsRestart => " (needs a restart)",
         _ => "",
     }
 }
 
-/// A setting of MySQL or MariaDB.
-fn option(step: &Step, name: &str) -> Option<String> {
-    let (why, note) = (comment::inline(&step.title), restart(step));
+fn mysql_line(step: &Step, name: &str) -> Option<String> {
+    let (why, note) = (comment::escape_line(&step.title), restart_note(step));
     match &step.advice.change {
         Change::Set(value) => Some(format!(
             "{name} = {}   # {why}{note}\n",
-            quote::mysql::option(&step.advice.setting.with_unit(value))
+            escape::mysql::option_value(&step.advice.setting.with_unit(value))
         )),
         Change::Keep => Some(
             match step
                 .advice
                 .current
                 .value()
-                .map(|now| step.advice.setting.written(now))
+                .map(|now| step.advice.setting.config_value(now))
             {
                 Some(now) => format!(
-                    "# {name} = {}   # already so: {why}\n",
-                    quote::mysql::option(&step.advice.setting.with_unit(&now))
+                    "# {name} = {}   # no change: {why}\n",
+                    escape::mysql::option_value(&step.advice.setting.with_unit(&now))
                 ),
-                None => format!("# {name}   # leave it as it is: {why}\n"),
+                None => format!("# {name}   # no change: {why}\n"),
             },
         ),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }
 
-/// The same as a comment, because it belongs in another file.
-fn foreign(step: &Step, name: &str) -> Option<String> {
-    let why = comment::inline(&step.title);
+/// A MySQL setting in a postgresql.conf: a comment, because it belongs in another file.
+fn other_file_line(step: &Step, name: &str) -> Option<String> {
+    let why = comment::escape_line(&step.title);
     match &step.advice.change {
         Change::Set(value) => Some(format!(
             "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
-            comment::inline(&step.advice.setting.with_unit(value))
+            comment::escape_line(&step.advice.setting.with_unit(value))
         )),
-        Change::Keep => Some(format!("# my.cnf: {name}   # leave it as it is: {why}\n")),
+        Change::Keep => Some(format!("# my.cnf: {name}   # no change: {why}\n")),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }
 
-/// Whether a line of a server's file changes it.
-fn is_in_file(kind: SettingKind) -> bool {
+/// Whether the server's configuration file sets it.
+fn is_file_setting(kind: SettingKind) -> bool {
     matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
 }
 
-fn is_name(name: &str) -> bool {
+fn is_identifier(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// A value in the syntax of postgresql.conf: words and whole numbers bare, everything else in
 /// quotes, where a backslash would begin an escape (guc-file.l, GUC_scanstr).
-pub fn quoted(value: &str) -> String {
-    let value = comment::inline(value);
+pub fn quote_value(value: &str) -> String {
+    let value = comment::escape_line(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
-    let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_name(&value);
+    let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_identifier(&value);
     if !value.is_empty() && (number || word) {
         return value;
     }
@@ -294,12 +297,12 @@ mod tests {
 
     #[test]
     fn values_are_quoted_as_the_server_wants() {
-        assert_eq!(quoted("fdatasync"), "fdatasync");
-        assert_eq!(quoted("100"), "100");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("data, wal"), "'data, wal'");
-        assert_eq!(quoted("it's \\n"), "'it''s \\\\n'");
-        assert_eq!(quoted("10ms"), "'10ms'");
+        assert_eq!(quote_value("fdatasync"), "fdatasync");
+        assert_eq!(quote_value("100"), "100");
+        assert_eq!(quote_value(""), "''");
+        assert_eq!(quote_value("data, wal"), "'data, wal'");
+        assert_eq!(quote_value("it's \\n"), "'it''s \\\\n'");
+        assert_eq!(quote_value("10ms"), "'10ms'");
     }
 
     #[test]
@@ -325,7 +328,7 @@ mod tests {
             "it can be set nowhere: {text}"
         );
         assert!(
-            text.contains("# data_checksums: already so; not a line of this file."),
+            text.contains("# data_checksums: no change (not set in this file)."),
             "{text}"
         );
         let lines: Vec<&str> = text
@@ -334,7 +337,7 @@ mod tests {
             .collect();
         assert_eq!(lines, ["fsync = on   # why?max_connections = 9999"]);
         assert!(
-            text.contains("# wal_sync_method = fdatasync   # already so:"),
+            text.contains("# wal_sync_method = fdatasync   # no change:"),
             "{text}"
         );
         assert!(
@@ -351,28 +354,28 @@ mod tests {
                 .retain(|step| step.advice.setting.name != "pg.wal_sync_method");
         }
         let told = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n\
-            # wal_sync_method = fdatasync   # not judged: ";
+            # wal_sync_method = fdatasync   # no advice: ";
         let target = report.targets.first().unwrap();
         let (place, cluster) = (target.target.clone(), target.cluster.clone().unwrap());
-        report.facts.know(
+        report.facts.insert_known(
             &cluster,
             &KIND,
             ServerKind::Postgres,
             Source::file("/srv/pg/15/main"),
         );
-        report.facts.forget(&place);
+        report.facts.remove_facts(&place);
         let text = render(&report);
-        assert!(text.contains(&format!("{told}no measurement")), "{text}");
+        assert!(text.contains(&format!("{told}not measured here")), "{text}");
         let outcome = Reading::known(
             probe::ProbeOutcome::NotSettled,
             Source::Probe {
                 id: "commit".to_owned(),
             },
         );
-        report.facts.put(&place, &probe::OUTCOME, outcome);
+        report.facts.insert(&place, &probe::OUTCOME, outcome);
         let text = render(&report);
         assert!(
-            text.contains(&format!("{told}the measurement does not decide")),
+            text.contains(&format!("{told}the measurement shows no faster method")),
             "{text}"
         );
         assert_eq!(text.matches("wal_sync_method").count(), 1, "{text}");
@@ -408,9 +411,9 @@ mod tests {
         }
     }
 
-    /// A report about servers of this kind, each with a step that changes a setting and one that
-    /// keeps one.
-    fn of_mysql(places: &[&str]) -> Report {
+    /// A report about MySQL servers, each with a step that changes a setting and one that keeps
+    /// one.
+    fn mysql_report(places: &[&str]) -> Report {
         let mut report = sample::at_risk();
         let plan = report.plans.first_mut().unwrap();
         let (first, target) = (
@@ -421,7 +424,7 @@ mod tests {
         report.targets.clear();
         for place in places {
             let cluster = Subject::cluster(*place);
-            report.facts.is_of(&cluster, Area::Mysql);
+            report.facts.set_area(&cluster, Area::Mysql);
             report.targets.push(TargetSummary {
                 cluster: Some(cluster.clone()),
                 ..target.clone()
@@ -452,8 +455,8 @@ mod tests {
 
     #[test]
     fn an_option_file_is_of_mysql_alone() {
-        let text = render(&of_mysql(&["/var/lib/mysql"]));
-        let group = "# A server reads it when it starts. The plan says what changes a running server.\n[mysqld]\n\n# ";
+        let text = render(&mysql_report(&["/var/lib/mysql"]));
+        let group = "# Read at server start; for a running server use the commands in the plan.\n[mysqld]\n\n# ";
         assert!(text.contains(group), "{text}");
         let lines: Vec<&str> = text
             .lines()
@@ -465,16 +468,16 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("# innodb_flush_log_at_trx_commit = 1   # already so: why"),
+            text.contains("# innodb_flush_log_at_trx_commit = 1   # no change: why"),
             "{text}"
         );
         assert!(!text.contains("several servers"), "{text}");
-        assert!(render(&of_mysql(&["/a", "/b"])).contains("give each server its own"));
+        assert!(render(&mysql_report(&["/a", "/b"])).contains("give each server its own"));
     }
 
     #[test]
     fn beside_postgres_it_stays_a_comment() {
-        let mut report = of_mysql(&["/var/lib/mysql"]);
+        let mut report = mysql_report(&["/var/lib/mysql"]);
         report.targets.extend(sample::at_risk().targets);
         let text = render(&report);
         assert!(
@@ -487,7 +490,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_told() {
         let mut report = sample::free_disk();
-        let note = MeasurementNote::Absence {
+        let note = MeasurementNote::NotMeasured {
             reason: "the directory\nis full".to_owned(),
         };
         report.warnings.push(note.into());

@@ -1,8 +1,7 @@
-//! The contents of a device, in the one type that every output shows: it holds something, could not
-//! be read, is free, or is blank.
+//! The contents of a device for every output: in use, unreadable, free or blank.
 //!
-//! The facts are settled by then; this module only words them. A device is *blank* only if it was
-//! read completely, and an unreadable device is neither free nor held.
+//! The facts are complete by then; this module only puts them into words. A device is *blank* only
+//! if all of it was read; an unreadable device counts neither as free nor as in use.
 
 use serde::Serialize;
 
@@ -10,21 +9,21 @@ use walwise_model::facts::catalog::device::{self, Content};
 use walwise_model::facts::{FactSet, Reading, Remedy, Scope, Subject};
 use walwise_model::text;
 
-/// What a device is to somebody who looks for one to use.
+/// What a device holds, and so whether a database can get it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum DeviceContent {
-    /// Somebody uses it, or something was found on it.
+    /// In use, or something was found on it.
     Holds {
-        /// What: `xfs`, `GPT`, `a mount at /srv`, `swap in use`, `data of no known kind`.
+        /// What it holds: `xfs`, `GPT`, `a mount at /srv`, `swap in use`, `unrecognised data`.
         holds: Vec<String>,
     },
-    /// Whether it holds anything is not known.
+    /// Its contents could not be read.
     Unreadable {
-        /// Why.
+        /// The reason.
         because: String,
-        /// What would let it be read.
+        /// How to read it.
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
@@ -34,10 +33,10 @@ pub enum DeviceContent {
         size: Option<u64>,
         /// How much of it was read, in bytes.
         bytes_read: Option<u64>,
-        /// The longest run that was not read, in bytes.
+        /// The longest unread range, in bytes.
         unread_run: Option<u64>,
     },
-    /// Not in use, and read whole: zeros or ones.
+    /// Not in use, and all of it was read: only zeros or ones.
     Blank,
 }
 
@@ -45,15 +44,15 @@ impl DeviceContent {
     /// The contents of the device behind a target.
     pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
         match facts.resolve(target, Scope::Device) {
-            Some(disk) => Self::of_disk(facts, &disk),
+            Some(disk) => Self::from_disk(facts, &disk),
             None => Self::Unreadable {
-                because: "the device is not known".to_owned(),
+                because: "the device is unknown".to_owned(),
                 remedy: None,
             },
         }
     }
 
-    fn of_disk(facts: &FactSet, disk: &Subject) -> Self {
+    fn from_disk(facts: &FactSet, disk: &Subject) -> Self {
         match facts.get(disk, &device::CONTENT) {
             Reading::Known {
                 value: Content::Holds,
@@ -89,14 +88,14 @@ impl DeviceContent {
     }
 
     /// Whether a file system may be created on it.
-    pub fn may_be_given(&self) -> bool {
+    pub fn is_available(&self) -> bool {
         matches!(self, Self::Free { .. } | Self::Blank)
     }
 
-    /// Its heading: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
-    pub fn words(&self) -> String {
+    /// A heading: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
+    pub fn heading(&self) -> String {
         match self {
-            Self::Holds { holds } => format!("holds {}", text::first_of(holds, NAMED)),
+            Self::Holds { holds } => format!("holds {}", text::names_and_count(holds, MAX_NAMED)),
             Self::Unreadable { .. } => "unreadable".to_owned(),
             Self::Free { .. } => "free".to_owned(),
             Self::Blank => "blank".to_owned(),
@@ -104,11 +103,11 @@ impl DeviceContent {
     }
 
     /// The evidence for it, in sentences.
-    pub fn sentence(&self) -> String {
+    pub fn evidence_text(&self) -> String {
         match self {
             Self::Holds { holds } => {
                 format!(
-                    "This device holds {}. No file system is advised for it.",
+                    "This device holds {}. No file system is recommended for it.",
                     holds.join(", ")
                 )
             }
@@ -131,7 +130,7 @@ impl DeviceContent {
                 let missed = match unread_run {
                     Some(run) => format!(
                         "up to {} of contiguous data may have been missed",
-                        at_most(*run)
+                        rounded_up(*run)
                     ),
                     None => "how much may have been missed is unknown".to_owned(),
                 };
@@ -147,43 +146,43 @@ impl DeviceContent {
     }
 }
 
-/// An upper bound, rounded up.
-fn at_most(bytes: u64) -> String {
+/// A size as an upper bound: rounded up.
+fn rounded_up(bytes: u64) -> String {
     let (unit, word) = if bytes < 1 << 20 {
         (1 << 10, "KiB")
     } else {
         (1 << 20, "MiB")
     };
-    format!("{} {word}", text::grouped(bytes.div_ceil(unit)))
+    format!("{} {word}", text::group_digits(bytes.div_ceil(unit)))
 }
 
 /// The number of contents that a heading names.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use walwise_model::facts::{Source, Why};
+    use walwise_model::facts::{Source, UnknownReason};
 
-    fn told(content: Reading<Content>) -> DeviceContent {
+    fn content_of(content: Reading<Content>) -> DeviceContent {
         let (mut facts, disk) = (FactSet::default(), Subject::device("sdb"));
-        facts.put(&disk, &device::CONTENT, content);
-        facts.know(
+        facts.insert(&disk, &device::CONTENT, content);
+        facts.insert_known(
             &disk,
             &device::HOLDS,
             ["GPT", "LVM2", "ext4", "xfs"].map(str::to_owned).to_vec(),
             Source::Assumed,
         );
-        facts.know(&disk, &device::BYTES_READ, 64 << 20, Source::Assumed);
-        facts.know(&disk, &device::UNREAD_RUN, 20 << 20, Source::Assumed);
-        DeviceContent::of_disk(&facts, &disk)
+        facts.insert_known(&disk, &device::BYTES_READ, 64 << 20, Source::Assumed);
+        facts.insert_known(&disk, &device::UNREAD_RUN, 20 << 20, Source::Assumed);
+        DeviceContent::from_disk(&facts, &disk)
     }
 
     #[test]
     fn each_is_told_as_what_it_is_and_only_two_may_be_given() {
-        let known = |content| told(Reading::known(content, Source::Assumed));
-        let unread = told(Reading::unknown(
-            Why::Malformed,
+        let known = |content| content_of(Reading::known(content, Source::Assumed));
+        let unread = content_of(Reading::unknown(
+            UnknownReason::Malformed,
             "reading /dev/sdb: Input/output error",
         ));
         let cases = [
@@ -198,7 +197,7 @@ mod tests {
         ];
         for (content, words, given) in cases {
             assert_eq!(
-                (content.words().as_str(), content.may_be_given()),
+                (content.heading().as_str(), content.is_available()),
                 (words, given)
             );
         }
@@ -212,13 +211,13 @@ mod tests {
             (44_612_346, "43 MiB"),
             (2_601_140_224, "2 481 MiB"),
         ] {
-            assert_eq!(at_most(bytes), told);
+            assert_eq!(rounded_up(bytes), told);
         }
     }
 
     #[test]
     fn a_free_device_says_how_much_could_be_missed() {
-        let says = told(Reading::known(Content::Free, Source::Assumed)).sentence();
+        let says = content_of(Reading::known(Content::Free, Source::Assumed)).evidence_text();
         assert!(
             says.contains("in 64 MiB sampled")
                 && says.contains("up to 20 MiB of contiguous data may have been"),

@@ -1,45 +1,48 @@
-//! The difference between two reports of a host: facts, findings, verdicts, and the price of a
-//! commit.
+//! The difference between two reports of a host: facts, findings, verdicts, commit latency.
 //!
 //! It compares and judges nothing: each report's own rules decided what is dangerous. It never adds
 //! to a report's conclusions, so an earlier report cannot unlock anything that the present machine
 //! does not.
 
-mod kept;
-mod names;
 mod parse;
-mod probes {
-    //! The price of a commit now and before, and the changed facts that may explain it.
+mod renames;
+mod snapshot;
+mod latency_shifts {
+    //! Commit latency now and before, and the changed facts that may explain a shift.
     //!
-    //! Only rows that both reports measured are compared. A cause is *likely* at best: a report
-    //! shows that something changed and that the price moved, never that the one caused the other.
-    //! Without a significant shift of the price no cause is sought.
+    //! Only rows that both reports measured are compared. A cause is *likely* at best: the reports
+    //! show that a fact and the latency changed, not that one caused the other. No cause is sought
+    //! without a significant shift.
 
     use std::collections::BTreeSet;
 
-    use super::kept::{Kept, KeptProbe, KeptRow};
+    use super::snapshot::{ProbeSnapshot, ReportSnapshot, RowSnapshot};
     use crate::model::difference::{Cause, FactChange, ProbeShift, RowShift};
     use walwise_measure::measure::{Method, shift};
     use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
     use walwise_model::facts::{Choice, Nature, Scope, Subject, catalog};
 
-    /// The shift of the price on every target that both reports measured.
-    pub fn shifts(before: &Kept, now: &Kept, changes: &[FactChange]) -> Vec<ProbeShift> {
+    /// The latency shift of every target that both reports measured.
+    pub fn probe_shifts(
+        before: &ReportSnapshot,
+        now: &ReportSnapshot,
+        changes: &[FactChange],
+    ) -> Vec<ProbeShift> {
         let both = now
             .probes
             .iter()
             .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
-        let alike = both.filter(|(_, old, new)| old.log.is_like(new.log));
+        let alike = both.filter(|(_, old, new)| old.log.is_comparable(new.log));
         alike
-            .map(|(target, old, new)| of_target(now, target, old, new, changes))
+            .map(|(target, old, new)| target_shift(now, target, old, new, changes))
             .collect()
     }
 
-    fn of_target(
-        now: &Kept,
+    fn target_shift(
+        now: &ReportSnapshot,
         target: &Subject,
-        old: &KeptProbe,
-        new: &KeptProbe,
+        old: &ProbeSnapshot,
+        new: &ProbeSnapshot,
         changes: &[FactChange],
     ) -> ProbeShift {
         let pairs = new
@@ -47,7 +50,7 @@ mod probes {
             .iter()
             .filter_map(|(which, row)| Some((which, old.rows.get(which)?, row)));
         let rows: Vec<RowShift> = pairs
-            .map(|((method, pages), old, new)| row(*method, *pages, old, new))
+            .map(|((method, pages), old, new)| row_shift(*method, *pages, old, new))
             .collect();
         let mut probe = ProbeShift {
             target: target.clone(),
@@ -59,13 +62,13 @@ mod probes {
             doubts: doubts(old, new),
             likely_causes: Vec::new(),
         };
-        if probe.has_moved() {
-            probe.likely_causes = causes(now, target, changes);
+        if probe.is_significant() {
+            probe.likely_causes = likely_causes(now, target, changes);
         }
         probe
     }
 
-    fn row(method: Method, pages: u32, old: &KeptRow, new: &KeptRow) -> RowShift {
+    fn row_shift(method: Method, pages: u32, old: &RowSnapshot, new: &RowSnapshot) -> RowShift {
         RowShift {
             method,
             pages,
@@ -76,8 +79,8 @@ mod probes {
         }
     }
 
-    /// Why figures are not judged.
-    fn doubts(old: &KeptProbe, new: &KeptProbe) -> Vec<String> {
+    /// Why the figures may not be comparable.
+    fn doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
         let said = |when: &str, says: &String| format!("{when}: {}", says.trim_end_matches('.'));
         let before = old.doubts.iter().map(|says| said("before", says));
         before
@@ -86,12 +89,12 @@ mod probes {
     }
 
     /// The method in force where it was measured, else the default.
-    fn main_method(now: &Kept, target: &Subject, rows: &[RowShift]) -> Option<Method> {
+    fn main_method(now: &ReportSnapshot, target: &Subject, rows: &[RowShift]) -> Option<Method> {
         let of_server = || {
             rows.iter()
                 .filter(|row| row.as_server && row.pages == 1 && row.method.is_durable())
         };
-        let in_force = subjects(now, target)
+        let in_force = target_subjects(now, target)
             .into_iter()
             .filter(|subject| subject.scope() == Scope::Cluster)
             .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
@@ -111,7 +114,7 @@ mod probes {
     }
 
     /// The subjects that concern a target, and the host.
-    fn subjects<'k>(kept: &'k Kept, target: &Subject) -> BTreeSet<&'k Subject> {
+    fn target_subjects<'k>(kept: &'k ReportSnapshot, target: &Subject) -> BTreeSet<&'k Subject> {
         let own = kept
             .targets
             .get(target)
@@ -124,12 +127,11 @@ mod probes {
         .collect()
     }
 
-    /// Changed facts that can move the price. Derived facts are represented by those they follow
-    /// from.
-    fn causes(now: &Kept, target: &Subject, changes: &[FactChange]) -> Vec<Cause> {
-        let concerned = subjects(now, target);
+    /// Changed facts that can affect commit latency. Derived facts are represented by their inputs.
+    fn likely_causes(now: &ReportSnapshot, target: &Subject, changes: &[FactChange]) -> Vec<Cause> {
+        let concerned = target_subjects(now, target);
         let can = |change: &&FactChange| {
-            let prices = catalog::find(change.fact).is_some_and(|info| info.prices);
+            let prices = catalog::find(change.fact).is_some_and(|info| info.affects_latency);
             prices
                 && change.nature != Nature::Concluded
                 && change.values().is_some()
@@ -146,38 +148,38 @@ mod probes {
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use super::model::difference::Class;
-pub use kept::{Kept, KeptProbe, KeptTarget};
-pub use parse::{LARGEST, Unusable};
+pub use parse::{MAX_BYTES, ParseError};
+pub use snapshot::{ProbeSnapshot, ReportSnapshot, TargetSnapshot};
 
 use super::model::difference::{
     Difference, FactChange, FindingChange, KeptFact, KeptFinding, Made, Renamed, VerdictChange,
 };
-use names::Names;
-use walwise_judge::durability::Standing;
+use renames::Renames;
+use walwise_judge::durability::VerdictKind;
+use walwise_model::escape::Command;
 use walwise_model::facts::{Nature, Scope, Subject, catalog};
-use walwise_model::quote::Command;
-use walwise_model::text::first_of;
+use walwise_model::text::names_and_count;
 
 /// The difference between two reports.
-pub fn difference(before: &Kept, now: &Kept) -> Difference {
-    let names = Names::between(before, now);
-    let old = names.applied(before);
+pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
+    let names = Renames::detect(before, now);
+    let old = names.apply(before);
     let mut difference = Difference {
-        before: before.made.clone(),
-        same_host: is_same_host(&before.made, &now.made),
+        before: before.origin.clone(),
+        same_host: is_same_host(&before.origin, &now.origin),
         remarks: remarks(&old, now),
         renamed: names
-            .pairs(now)
+            .existing(now)
             .map(|(a, b)| Renamed {
                 before: a.clone(),
                 now: b.clone(),
             })
             .collect(),
-        gone: missing(&old, now),
-        appeared: missing(now, &old),
-        verdicts: verdicts(&old, now),
-        findings: findings(&old, now),
-        facts: facts(&old, now),
+        gone: missing_subjects(&old, now),
+        appeared: missing_subjects(now, &old),
+        verdicts: verdict_changes(&old, now),
+        findings: finding_changes(&old, now),
+        facts: fact_changes(&old, now),
         probes: Vec::new(),
     };
     if let Some(common) = common_subjects(&old, now) {
@@ -188,7 +190,7 @@ pub fn difference(before: &Kept, now: &Kept) -> Difference {
             .facts
             .retain(|change| common.contains(&change.subject));
     }
-    difference.probes = probes::shifts(&old, now, &difference.facts);
+    difference.probes = latency_shifts::probe_shifts(&old, now, &difference.facts);
     difference
 }
 
@@ -199,8 +201,8 @@ fn is_same_host(before: &Made, now: &Made) -> bool {
 }
 
 /// Subjects of one report that the other lacks; none where different targets were asked for.
-fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
-    let alike = is_of_same(from, of);
+fn missing_subjects(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
+    let alike = has_same_targets(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
     let gone = from
         .subjects()
@@ -208,16 +210,15 @@ fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
     gone.filter(counts).cloned().collect()
 }
 
-/// Whether both reports are about the same targets, however these were named.
-fn is_of_same(a: &Kept, b: &Kept) -> bool {
-    let both = a.made.asked.is_some() && b.made.asked.is_some();
-    a.made.asked == b.made.asked || (both && a.targets.keys().eq(b.targets.keys()))
+/// Whether both reports cover the same targets, whatever names were used to request them.
+fn has_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
+    let both = a.origin.asked.is_some() && b.origin.asked.is_some();
+    a.origin.asked == b.origin.asked || (both && a.targets.keys().eq(b.targets.keys()))
 }
 
-/// Where the reports are about different targets: the subjects of those that both looked at, and
-/// the host.
-fn common_subjects(before: &Kept, now: &Kept) -> Option<BTreeSet<Subject>> {
-    if is_of_same(before, now) {
+/// The subjects of the targets in both reports, and the host; `None` if the targets are the same.
+fn common_subjects(before: &ReportSnapshot, now: &ReportSnapshot) -> Option<BTreeSet<Subject>> {
+    if has_same_targets(before, now) {
         return None;
     }
     let both = now
@@ -232,8 +233,8 @@ fn common_subjects(before: &Kept, now: &Kept) -> Option<BTreeSet<Subject>> {
     Some(own.chain(host).cloned().collect())
 }
 
-fn verdicts(before: &Kept, now: &Kept) -> Vec<VerdictChange> {
-    let change = |(target, now): (&Subject, &Standing)| {
+fn verdict_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<VerdictChange> {
+    let change = |(target, now): (&Subject, &VerdictKind)| {
         let before = *before.verdicts.get(target)?;
         (before != *now).then(|| VerdictChange {
             target: target.clone(),
@@ -246,17 +247,18 @@ fn verdicts(before: &Kept, now: &Kept) -> Vec<VerdictChange> {
     changes
 }
 
-fn findings(before: &Kept, now: &Kept) -> Vec<FindingChange> {
+fn finding_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FindingChange> {
     let all: BTreeSet<&(String, Subject)> =
         before.findings.keys().chain(now.findings.keys()).collect();
     let change = |key: &&(String, Subject)| {
         let (rule, subject) = *key;
-        let lacks = |kept: &Kept| !kept.rules.contains(rule) || !kept.facts.contains_key(subject);
+        let lacks =
+            |kept: &ReportSnapshot| !kept.rules.contains(rule) || !kept.facts.contains_key(subject);
         let (old, new) = (before.findings.get(*key), now.findings.get(*key));
         FindingChange {
             rule: rule.clone(),
             subject: subject.clone(),
-            class: class(old, new, || lacks(before), || lacks(now)),
+            class: finding_class(old, new, || lacks(before), || lacks(now)),
             before: old.cloned(),
             now: new.cloned(),
         }
@@ -266,7 +268,7 @@ fn findings(before: &Kept, now: &Kept) -> Vec<FindingChange> {
 
 /// The class of a finding; the last two arguments tell whether either report lacks its rule or its
 /// subject.
-fn class(
+fn finding_class(
     before: Option<&KeptFinding>,
     now: Option<&KeptFinding>,
     lacked: impl FnOnce() -> bool,
@@ -283,12 +285,12 @@ fn class(
         (Some(before), Some(now)) if before.applies == now.applies => Class::Same,
         (Some(before), _) if !before.applies => Class::Decided,
         (_, Some(_)) => Class::Undecided,
-        // A finding in neither report is never queried.
+        // Unreachable: every key is from one of the reports.
         (Some(_) | None, None) => Class::Same,
     }
 }
 
-fn facts(before: &Kept, now: &Kept) -> Vec<FactChange> {
+fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange> {
     let known_then: BTreeSet<&str> = before
         .facts
         .values()
@@ -301,8 +303,8 @@ fn facts(before: &Kept, now: &Kept) -> Vec<FactChange> {
         .flat_map(BTreeMap::keys)
         .copied()
         .collect();
-    // A part that only one of two versions can read is no change of the host.
-    let same_version = before.made.walwise == now.made.walwise;
+    // A fact that only one of the versions collects is not a change of the host.
+    let same_version = before.origin.walwise == now.origin.walwise;
     let comparable =
         |fact: &str| same_version || (known_then.contains(fact) && known_now.contains(fact));
     let mut changes = Vec::new();
@@ -342,31 +344,27 @@ fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
 }
 
 /// The limits of the comparison.
-fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
-    let (was, is) = (&before.made, &now.made);
+fn remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
+    let (was, is) = (&before.origin, &now.origin);
     let mut remarks = Vec::new();
-    if !is_of_same(before, now) {
+    if !has_same_targets(before, now) {
         let words = |asked: &Option<String>| {
             asked
                 .as_ref()
-                .map_or_else(|| "everything that was found".to_owned(), Clone::clone)
+                .map_or_else(|| "all targets".to_owned(), Clone::clone)
         };
         remarks.push(format!(
-            "the baseline is of {}, this report of {}: only what both looked at is compared",
+            "the baseline covers {}, this report {}: only what both checked is compared",
             words(&was.asked),
             words(&is.asked)
         ));
     }
     if was.live != is.live {
         let of = |live: bool| {
-            if live {
-                "the machine itself"
-            } else {
-                "a capture"
-            }
+            if live { "the host itself" } else { "a capture" }
         };
         remarks.push(format!(
-            "the baseline is of {}, this report of {}",
+            "the baseline is from {}, this report from {}",
             of(was.live),
             of(is.live)
         ));
@@ -386,7 +384,7 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
         if rules.is_empty() {
             "none".to_owned()
         } else {
-            first_of(&rules, 3)
+            names_and_count(&rules, 3)
         }
     };
     let (new, old): (Vec<_>, Vec<_>) = (
@@ -395,18 +393,18 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     );
     if !new.is_empty() || !old.is_empty() {
         remarks.push(format!(
-            "the rules are not those of the baseline (new: {}; gone: {}): findings may differ because the rules do",
+            "the rules differ from the baseline's (new: {}; gone: {}), so findings may differ",
             ids(new),
             ids(old)
         ));
     } else if was.walwise != is.walwise {
         remarks.push(format!(
-            "the baseline was made by walwise {}, this report by {}: findings may differ because the rules do",
+            "the baseline was made by walwise {}, this report by {}: rules may differ, and so may findings",
             was.walwise, is.walwise
         ));
     } else if was.pack != is.pack {
         remarks.push(
-            "the rules have the names of the baseline's and are not the same: findings may differ because the rules do"
+            "rules have changed since the baseline under the same ids, so findings may differ"
                 .to_owned(),
         );
     }
@@ -417,14 +415,14 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     for target in unmeasured.filter(|target| now.targets.contains_key(*target)) {
         let name = target.name();
         remarks.push(format!(
-            "the baseline measured a commit on {name}, this run did not: {}",
-            Command::or_why(Command::check(name, ""))
+            "the baseline measured commit latency on {name}, this run did not: {}",
+            Command::or_placeholder(Command::check(name, ""))
         ));
     }
-    if before.foreign > 0 {
-        let count = before.foreign;
+    if before.unknown_facts > 0 {
+        let count = before.unknown_facts;
         remarks.push(format!(
-            "{count} facts of the baseline are unknown to this version and not compared"
+            "{count} facts of the baseline are unknown to this version and were not compared"
         ));
     }
     if before.unreadable > 0 {

@@ -1,16 +1,15 @@
-//! The exit code of a check, and of a look at the next kernel, from the report alone.
+//! The exit codes of `check` and `upgrade`, from the report alone.
 //!
-//! 0 nothing, 3 a critical finding, 4 a finding of the requested level, 5 nothing found but an
-//! undecided rule of that level, a verdict that is unproven, or what mounts at boot could not be
-//! read. 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it
-//! do not count, but those of the host do. A verdict counts like a finding although no rule made
-//! it.
+//! 0 nothing; 3 a critical finding; 4 a finding of the requested level; 5 only an undecided rule of
+//! that level, an unproven verdict, or a boot mount that could not be read. The first of 3, 4, 5
+//! wins. With TARGET, findings on other targets do not count, but those on the host do. A verdict
+//! counts like a finding.
 
 use std::collections::BTreeSet;
 
 use super::model::Report;
 use super::model::upgrade::{Item, Upgrade};
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::note::{BootNote, Note};
 use walwise_model::facts::{Scope, Subject};
@@ -33,34 +32,33 @@ impl Default for FailCondition {
     }
 }
 
-/// What a report has at a level or above, the worst first.
+/// The worst result of a report at or above a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReportConcern {
+pub(super) enum WorstResult {
     /// A finding or a verdict, at this level.
-    Found(Level),
+    Finding(Level),
     /// A rule that is undecided.
     Undecided,
     Nothing,
 }
 
-/// The exit code: 0, 3, 4 or 5.
-pub fn code(report: &Report, fail_on: FailCondition) -> u8 {
-    match concern(report, fail_on) {
-        ReportConcern::Found(Level::Critical) => 3,
-        ReportConcern::Found(Level::Warning | Level::Advice | Level::Option | Level::Keep) => 4,
-        ReportConcern::Undecided => 5,
-        ReportConcern::Nothing => 0,
+/// The exit code of `check`: 0, 3, 4 or 5.
+pub fn exit_code(report: &Report, fail_on: FailCondition) -> u8 {
+    match worst_result(report, fail_on) {
+        WorstResult::Finding(Level::Critical) => 3,
+        WorstResult::Finding(Level::Warning | Level::Advice | Level::Optional | Level::Keep) => 4,
+        WorstResult::Undecided => 5,
+        WorstResult::Nothing => 0,
     }
 }
 
-/// What a check fails for.
-pub(super) fn concern(report: &Report, fail_on: FailCondition) -> ReportConcern {
+pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResult {
     let reaches = |level: Level| level >= fail_on.level && level > Level::Keep;
     let verdicts = report
         .verdicts
         .iter()
-        .filter_map(|verdict| level(verdict.standing));
-    let findings = counted(report);
+        .filter_map(|verdict| verdict_level(verdict.standing));
+    let findings = counted_findings(report);
     let found = findings
         .iter()
         .filter(|f| f.outcome == Outcome::Applies)
@@ -73,26 +71,26 @@ pub(super) fn concern(report: &Report, fail_on: FailCondition) -> ReportConcern 
     let unread = report
         .warnings
         .iter()
-        .any(|note| matches!(note, Note::Boot(BootNote::Gap { .. })));
+        .any(|note| matches!(note, Note::Boot(BootNote::UnreadableSource { .. })));
     let open = unproven
         || unread
         || findings
             .iter()
-            .any(|f| is_open(&f.outcome) && reaches(f.level));
+            .any(|f| is_undecided(&f.outcome) && reaches(f.level));
     match worst {
-        Some(level) => ReportConcern::Found(level),
-        None if fail_on.undecided && open => ReportConcern::Undecided,
-        None => ReportConcern::Nothing,
+        Some(level) => WorstResult::Finding(level),
+        None if fail_on.undecided && open => WorstResult::Undecided,
+        None => WorstResult::Nothing,
     }
 }
 
 impl Upgrade {
     /// The exit code, by the rules of `check`.
     pub fn exit_code(&self, fail_on: FailCondition) -> u8 {
-        let counted: Vec<&Item> = self.counted(fail_on.level).collect();
+        let counted: Vec<&Item> = self.counted_items(fail_on.level).collect();
         let decided = |item: &&Item| {
             if item.undecided {
-                item.sure
+                item.certain_level
             } else {
                 Some(item.level)
             }
@@ -111,17 +109,17 @@ impl Upgrade {
     }
 }
 
-/// The level of a verdict; `None` for one that counts for nothing.
-pub(super) fn level(standing: Standing) -> Option<Level> {
+/// The level of a verdict; `None` for one that is no failure.
+pub(super) fn verdict_level(standing: VerdictKind) -> Option<Level> {
     match standing {
-        Standing::AtRisk | Standing::Contradictory => Some(Level::Critical),
-        Standing::Unproven => Some(Level::Warning),
-        Standing::ProvenByDrill | Standing::Durable => None,
+        VerdictKind::AtRisk | VerdictKind::Contradictory => Some(Level::Critical),
+        VerdictKind::Unproven => Some(Level::Warning),
+        VerdictKind::ProvenByDrill | VerdictKind::Durable => None,
     }
 }
 
-/// The findings that count: all, or for a requested target those about it and about the host.
-pub(super) fn counted(report: &Report) -> Vec<&Finding> {
+/// The findings that count: all, or with TARGET those about it and about the host.
+pub(super) fn counted_findings(report: &Report) -> Vec<&Finding> {
     let known: BTreeSet<&Subject> = report
         .targets
         .iter()
@@ -135,16 +133,16 @@ pub(super) fn counted(report: &Report) -> Vec<&Finding> {
     report.findings.iter().filter(counts).collect()
 }
 
-/// How many rules of a level are undecided that count.
-pub(super) fn undecided(report: &Report, level: Level) -> usize {
-    counted(report)
+/// The number of undecided findings of a level that count.
+pub(super) fn undecided_count(report: &Report, level: Level) -> usize {
+    counted_findings(report)
         .iter()
-        .filter(|finding| finding.level == level && is_open(&finding.outcome))
+        .filter(|finding| finding.level == level && is_undecided(&finding.outcome))
         .count()
 }
 
-/// Whether more than a measurement is missing: a run without a probe lacks its facts by choice.
-fn is_open(outcome: &Outcome) -> bool {
+/// Whether it lacks more than a measurement: without a probe those facts are missing by choice.
+fn is_undecided(outcome: &Outcome) -> bool {
     let Outcome::Undecided { needs } = outcome else {
         return false;
     };
@@ -157,28 +155,28 @@ fn is_open(outcome: &Outcome) -> bool {
 mod tests {
     use super::*;
     use crate::sample;
-    use walwise_model::facts::{Need, Why};
+    use walwise_model::facts::{MissingFact, UnknownReason};
 
-    /// Every level found, every level undecided, every verdict, every option: compared with the
-    /// table, written in reverse, from the code to its conditions.
+    /// Every combination of levels found and undecided, verdicts and options, compared with the
+    /// table in reverse: from the code to its conditions.
     #[test]
     fn the_table_holds_everywhere() {
         let levels: Vec<Option<Level>> = Level::ALL.into_iter().map(Some).chain([None]).collect();
         let standings = [
             None,
-            Some(Standing::AtRisk),
-            Some(Standing::Contradictory),
-            Some(Standing::Unproven),
-            Some(Standing::Durable),
+            Some(VerdictKind::AtRisk),
+            Some(VerdictKind::Contradictory),
+            Some(VerdictKind::Unproven),
+            Some(VerdictKind::Durable),
         ];
         let empty = sample::free_disk();
         for found in &levels {
             for open in &levels {
                 for standing in standings {
-                    let report = report(&empty, *found, *open, standing);
+                    let report = report_with(&empty, *found, *open, standing);
                     for level in Level::ALL {
                         for undecided in [false, true] {
-                            let code = code(&report, FailCondition { level, undecided });
+                            let code = exit_code(&report, FailCondition { level, undecided });
                             let expected = expected(*found, *open, standing, level, undecided);
                             assert_eq!(
                                 code, expected,
@@ -191,11 +189,11 @@ mod tests {
         }
     }
 
-    /// Findings beside the requested target never count, whatever their level; those about the host
-    /// or a layer below it do; and without a requested target all do.
+    /// Findings on other targets never count, whatever their level; those about the host or a layer
+    /// below the target do; without TARGET all do.
     #[test]
     fn what_lies_beside_the_asked_target_does_not_count() {
-        let empty = report(&sample::free_disk(), None, None, None);
+        let empty = report_with(&sample::free_disk(), None, None, None);
         let disk = Subject::device("sdc");
         let beside = [
             Subject::mount("/other"),
@@ -207,15 +205,16 @@ mod tests {
                 level,
                 undecided: true,
             };
-            for subject in beside
-                .iter()
-                .chain([&disk, &Subject::host(), &sample::new_disk()])
+            for subject in
+                beside
+                    .iter()
+                    .chain([&disk, &Subject::host(), &sample::free_disk_target()])
             {
                 for asked in [None, Some("/dev/sdc".to_owned())] {
                     let counts = asked.is_none() || !beside.contains(subject);
                     let finding = sample::finding("rule.one", subject, level, Vec::new());
-                    for finding in [undecided(finding.clone(), &[]), finding] {
-                        let open = is_open(&finding.outcome);
+                    for finding in [make_undecided(finding.clone(), &[]), finding] {
+                        let open = is_undecided(&finding.outcome);
                         let report = Report {
                             findings: vec![finding],
                             asked: asked.clone(),
@@ -228,7 +227,7 @@ mod tests {
                             _ => 4,
                         };
                         assert_eq!(
-                            code(&report, fail_on),
+                            exit_code(&report, fail_on),
                             if counts { worth } else { 0 },
                             "{subject} {level:?}"
                         );
@@ -240,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_only_a_measurement_lacks_is_not_open() {
-        let mut report = report(&sample::free_disk(), None, None, None);
+        let mut report = report_with(&sample::free_disk(), None, None, None);
         let cases: [(&[&[&str]], u8); 6] = [
             (&[&["probe.best"]], 0),
             (&[&["probe.best", "probe.fsync_us"]], 0),
@@ -250,22 +249,26 @@ mod tests {
             (&[&[]], 5),
         ];
         for (needs, expected) in cases {
-            let finding =
-                sample::finding("rule.one", &sample::new_disk(), Level::Critical, Vec::new());
-            report.findings = vec![undecided(finding, needs)];
+            let finding = sample::finding(
+                "rule.one",
+                &sample::free_disk_target(),
+                Level::Critical,
+                Vec::new(),
+            );
+            report.findings = vec![make_undecided(finding, needs)];
             let fail_on = FailCondition {
                 level: Level::Critical,
                 undecided: true,
             };
-            assert_eq!(code(&report, fail_on), expected, "{needs:?}");
+            assert_eq!(exit_code(&report, fail_on), expected, "{needs:?}");
         }
     }
 
-    fn undecided(finding: Finding, needs: &[&[&str]]) -> Finding {
-        let need = |fact: &&str| Need {
+    fn make_undecided(finding: Finding, needs: &[&[&str]]) -> Finding {
+        let need = |fact: &&str| MissingFact {
             subject: finding.subject.clone(),
             fact: (*fact).to_owned(),
-            why: Why::NotCollected,
+            why: UnknownReason::NotCollected,
             detail: String::new(),
             remedy: None,
         };
@@ -282,36 +285,39 @@ mod tests {
     fn expected(
         found: Option<Level>,
         open: Option<Level>,
-        standing: Option<Standing>,
+        standing: Option<VerdictKind>,
         fail_on: Level,
         undecided: bool,
     ) -> u8 {
-        let bad = matches!(standing, Some(Standing::AtRisk | Standing::Contradictory));
+        let bad = matches!(
+            standing,
+            Some(VerdictKind::AtRisk | VerdictKind::Contradictory)
+        );
         if found == Some(Level::Critical) || bad {
             return 3;
         }
-        let doubtful = standing == Some(Standing::Unproven) && fail_on <= Level::Warning;
+        let doubtful = standing == Some(VerdictKind::Unproven) && fail_on <= Level::Warning;
         if found.is_some_and(|level| level != Level::Keep && level >= fail_on) || doubtful {
             return 4;
         }
         let would = open.is_some_and(|level| level != Level::Keep && level >= fail_on)
-            || standing == Some(Standing::Unproven);
+            || standing == Some(VerdictKind::Unproven);
         if undecided && would { 5 } else { 0 }
     }
 
-    fn report(
+    fn report_with(
         empty: &Report,
         found: Option<Level>,
         open: Option<Level>,
-        standing: Option<Standing>,
+        standing: Option<VerdictKind>,
     ) -> Report {
-        let target = sample::new_disk();
+        let target = sample::free_disk_target();
         let finding = |level| sample::finding("rule.one", &target, level, Vec::new());
         let mut report = empty.clone();
         report.findings = found.map(finding).into_iter().collect();
         report
             .findings
-            .extend(open.map(|level| undecided(finding(level), &[])));
+            .extend(open.map(|level| make_undecided(finding(level), &[])));
         report.findings.push(walwise_judge::rules::Finding {
             outcome: Outcome::DoesNotApply,
             ..finding(Level::Critical)

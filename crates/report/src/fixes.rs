@@ -1,17 +1,15 @@
-//! What to fix first: the changes of a plan and the findings beside it, each once, most urgent
-//! first.
+//! What to fix first: the changes of a plan and other findings, each once, most urgent first.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
-use super::{Plan, Report, Step, TargetSummary, mkfs, origin};
+use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
 use walwise_judge::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
+use walwise_model::escape::Command;
 use walwise_model::facts::{Reading, Scope, Subject, Value};
-use walwise_model::quote::Command;
-use walwise_model::settings::{Mounting, Setting, SettingKind};
+use walwise_model::settings::{MountTime, Setting, SettingKind};
 
-/// One entry.
 #[derive(Clone, Debug)]
 pub struct Fix<'r> {
     pub level: Level,
@@ -23,8 +21,8 @@ pub struct Fix<'r> {
     pub commands: Vec<Command>,
     /// What to do, where no command does it.
     pub remedy: Option<String>,
-    /// Where the value in force was read.
-    pub seen: Option<String>,
+    /// The source of the value in force.
+    pub source: Option<String>,
     pub rules: Vec<String>,
     basis: Basis,
 }
@@ -58,28 +56,27 @@ pub(crate) fn target_fixes<'r>(
     fixes.extend(
         beside
             .filter(|finding| finding.level >= Level::Warning)
-            .map(|finding| of_finding(finding)),
+            .map(|finding| finding_fix(finding)),
     );
     // Sorting is stable, so that the order of the plan decides last.
     fixes.sort_by_key(|fix| {
         (
             Reverse(fix.level),
             Reverse(fix.basis == Basis::Measured),
-            place(fix.setting),
+            answer_position(fix.setting),
         )
     });
-    joined(fixes)
+    merge(fixes)
 }
 
-/// The commands that apply advice about a target.
-fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
+fn apply_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
     let [apply, ..] = all_commands(report, target, advice);
     apply
 }
 
-/// Gives each step of a plan all of its commands: where none can be run, a comment says what is
-/// done by hand, and what was before.
-pub fn complete(report: &mut Report) {
+/// Completes the commands of each step. Where none can be run, comments say what to do by hand and
+/// what the value was before.
+pub fn fill_in_commands(report: &mut Report) {
     let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
         let step =
             |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
@@ -106,7 +103,7 @@ pub fn complete(report: &mut Report) {
     }
 }
 
-/// What applies, verifies and undoes advice about a target.
+/// The commands that apply, verify and undo advice.
 fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Vec<Command>; 3] {
     let or = |commands: &[Command], other: &dyn Fn() -> Vec<Command>| {
         if commands.is_empty() && advice.own.is_empty() {
@@ -115,16 +112,16 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
             commands.to_vec()
         }
     };
-    let by_hand = |says: &str| vec![Command::remark(says)];
-    // The script makes the file system of a free disk with all that belongs to it, and looks again
-    // before.
+    let by_hand = |says: &str| vec![Command::comment(says)];
+    // On a free disk, the script creates the file system with all its options, and re-checks the
+    // disk first.
     let script = || {
-        mkfs::asked_again(report, &target.target, " --format script --output setup.sh")
+        mkfs::recheck_command(report, &target.target, " --format script --output setup.sh")
             .into_iter()
             .collect()
     };
     let apply = || match advice.setting.kind {
-        SettingKind::BootOptions => fstab_lines(report, target).into_iter().collect(),
+        SettingKind::BootOptions => fstab_command(report, target).into_iter().collect(),
         SettingKind::Filesystem | SettingKind::Placement => {
             let (from, to) = (target.target.name(), advice.summary());
             by_hand(&format!(
@@ -155,7 +152,7 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
         let before = if target.kind.is_device() {
             "a blank disk".to_owned()
         } else {
-            origin::now(advice)
+            setting_source::current_value(advice)
         };
         by_hand(&format!("before: {before}"))
     };
@@ -169,33 +166,33 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
 }
 
 /// The command that prints the lines of /etc/fstab for a target.
-pub(crate) fn fstab_lines(report: &Report, target: &TargetSummary) -> Option<Command> {
+pub(crate) fn fstab_command(report: &Report, target: &TargetSummary) -> Option<Command> {
     report.host.command(Command::check(
         target.target.name(),
         " --no-probe --format fstab",
     )?)
 }
 
-/// The entries about what belongs to no target.
-pub(crate) fn other_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
+/// The entries about findings that belong to no target.
+pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
     let applies = findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Applies);
     let mut fixes: Vec<Fix<'_>> = applies
         .filter(|finding| finding.level >= Level::Warning)
-        .map(|finding| of_finding(finding))
+        .map(|finding| finding_fix(finding))
         .collect();
     fixes.sort_by_key(|fix| Reverse(fix.level));
-    joined(fixes)
+    merge(fixes)
 }
 
-/// Whether a rule says of a finding what the verdict says.
-pub fn is_of_verdict(rule: &str) -> bool {
+/// Whether a rule only restates the verdict.
+pub fn restates_verdict(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 
-/// A step of several rules is an entry for each; that of mount options is one, since one command
-/// makes all changes.
+/// A step of several rules becomes an entry for each; a mount options step stays one, since one
+/// command makes all its changes.
 fn step_fixes<'r>(
     report: &Report,
     target: &TargetSummary,
@@ -205,7 +202,7 @@ fn step_fixes<'r>(
     let advises = |finding: &Finding, advice: &Advice| {
         step.rules.contains(&finding.rule) && advice.setting == step.advice.setting
     };
-    // Of a rule that applies to several disks, the step has the advice of its own.
+    // A rule can apply to several disks; the step is about one of them.
     let is_here = |finding: &&&Finding| match step.advice.setting.scope {
         Scope::Device | Scope::Host => finding.subject == step.subject,
         Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => true,
@@ -226,19 +223,20 @@ fn step_fixes<'r>(
         .filter(is_here)
         .filter_map(with_advice)
         .collect();
-    // What interrupts most gives its title to the commands of all.
+    // Entries with the same commands are joined later under the first title: that of the greatest
+    // interruption.
     own.sort_by_key(|(finding, advice)| (Reverse(finding.level), Reverse(advice.risk)));
     for (finding, advice) in own {
         if seen.insert(&finding.rule) {
             let is_one =
-                step.rules.len() == 1 || step.advice.setting.kind.mount() == Some(Mounting::Now);
+                step.rules.len() == 1 || step.advice.setting.kind.mount() == Some(MountTime::Now);
             let alone = if is_one { &step.advice } else { advice };
             fixes.push(Fix {
                 setting: Some(advice.setting),
                 risk: alone.risk,
-                commands: commands(report, target, alone),
-                seen: seen_in(&step.advice),
-                ..of_finding(finding)
+                commands: apply_commands(report, target, alone),
+                source: value_source(&step.advice),
+                ..finding_fix(finding)
             });
         }
     }
@@ -249,9 +247,9 @@ fn step_fixes<'r>(
             subject: &step.subject,
             setting: Some(step.advice.setting),
             risk: step.advice.risk,
-            commands: commands(report, target, &step.advice),
+            commands: apply_commands(report, target, &step.advice),
             remedy: None,
-            seen: seen_in(&step.advice),
+            source: value_source(&step.advice),
             rules: step.rules.clone(),
             basis: step.basis,
         });
@@ -259,7 +257,7 @@ fn step_fixes<'r>(
     fixes
 }
 
-fn of_finding(finding: &Finding) -> Fix<'_> {
+fn finding_fix(finding: &Finding) -> Fix<'_> {
     Fix {
         level: finding.level,
         title: finding.title.trim_end_matches('.').to_owned(),
@@ -267,28 +265,28 @@ fn of_finding(finding: &Finding) -> Fix<'_> {
         setting: None,
         risk: Risk::None,
         commands: Vec::new(),
-        remedy: finding.remedy.as_ref().map(|remedy| remedy.says.clone()),
-        seen: None,
+        remedy: finding.remedy.as_ref().map(|remedy| remedy.text.clone()),
+        source: None,
         rules: vec![finding.rule.clone()],
         basis: finding.basis,
     }
 }
 
-fn seen_in(advice: &Advice) -> Option<String> {
+fn value_source(advice: &Advice) -> Option<String> {
     match &advice.current {
         Reading::<Value>::Known { source, .. } => Some(source.to_string()),
         Reading::Unknown { .. } => None,
     }
 }
 
-/// Entries with the same commands, or of one rule about one subject, are one; a finding that
-/// repeats the verdict joins the first critical one.
-fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
+/// Merges entries with the same commands, and those of one rule about one subject; a finding that
+/// restates the verdict joins the first critical one.
+fn merge(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
     let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
     let mut verdicts = Vec::new();
     for fix in fixes {
-        if fix.rules.iter().all(|rule| is_of_verdict(rule)) {
+        if fix.rules.iter().all(|rule| restates_verdict(rule)) {
             verdicts.push(fix);
             continue;
         }
@@ -334,8 +332,8 @@ fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     out
 }
 
-/// The place of a setting among the answers; behind them where it is none.
-fn place(setting: Option<&'static Setting>) -> usize {
+/// The position of a setting among the answers; settings without an answer come last.
+fn answer_position(setting: Option<&'static Setting>) -> usize {
     let topic = setting.and_then(Topic::from_setting);
     Topic::ALL
         .iter()

@@ -1,20 +1,19 @@
-//! The forms of a report, one row each, for the command line and for the screen that saves and
-//! copies.
+//! The output formats of a report, one row each, for the command line and for the screen that saves
+//! and copies.
 //!
-//! The contents of a form are left to its own module. A report about several targets is one
-//! document in each form, because the part about the host appears once.
+//! Each format has its own module. A report about several targets is one document in every format,
+//! because the host part appears once.
 
+use super::export::{fstab, udev};
 use super::monitoring::{Protocol, nagios, prometheus};
-use super::paste::{fstab, udev};
 use super::{Report, conf, html, json, markdown, script, text};
 
-/// What is known of a form.
 struct FormatProperties {
     /// Its name on the command line and on the screens.
     name: &'static str,
     /// Its description, in a line.
     says: &'static str,
-    /// The extension of a file of this form, without the dot.
+    /// File extension, without the dot.
     extension: &'static str,
     /// Whether it is meant to be executed.
     runs: bool,
@@ -23,17 +22,18 @@ struct FormatProperties {
     render: fn(&Report) -> Result<String, String>,
 }
 
-/// The choice and the list of all, in the order in which they are offered, from one row each.
-macro_rules! forms {
+/// Declares the enum, the list of all formats and their properties, from one row each in display
+/// order.
+macro_rules! formats {
     ($($(#[$doc:meta])* $form:ident { $($row:tt)* })*) => {
-        /// A form of a report.
+        /// An output format.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Format {
             $($(#[$doc])* $form,)*
         }
 
         impl Format {
-            /// All of them, in the order in which they are offered.
+            /// All formats, in display order.
             pub const ALL: [Self; [$(Self::$form),*].len()] = [$(Self::$form),*];
 
             fn properties(self) -> FormatProperties {
@@ -45,7 +45,7 @@ macro_rules! forms {
     };
 }
 
-forms! {
+formats! {
     /// For people.
     Text {
         name: "text",
@@ -76,7 +76,7 @@ forms! {
     /// A server's settings: lines of postgresql.conf or of an option file.
     Conf {
         name: "conf",
-        says: "What belongs in postgresql.conf or [mysqld]",
+        says: "Settings for postgresql.conf or [mysqld]",
         extension: "conf",
         runs: false,
         compares: false,
@@ -85,7 +85,7 @@ forms! {
     /// Lines of fstab.
     Fstab {
         name: "fstab",
-        says: "The lines of /etc/fstab that are to be changed",
+        says: "The lines of /etc/fstab to change",
         extension: "fstab",
         runs: false,
         compares: false,
@@ -145,26 +145,26 @@ impl Format {
     }
 
     /// Its description, in a line.
-    pub fn says(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         self.properties().says
     }
 
-    /// The extension of a file of this form, without the dot.
+    /// File extension, without the dot.
     pub fn extension(self) -> &'static str {
         self.properties().extension
     }
 
     /// Whether it is meant to be executed.
-    pub fn runs(self) -> bool {
+    pub fn is_executable(self) -> bool {
         self.properties().runs
     }
 
     /// Whether it shows a difference from an earlier report.
-    pub fn compares(self) -> bool {
+    pub fn shows_difference(self) -> bool {
         self.properties().compares
     }
 
-    /// Whose rules its exit code follows.
+    /// The protocol of its exit code.
     pub fn protocol(self) -> Protocol {
         match self {
             Self::Text
@@ -174,14 +174,14 @@ impl Format {
             | Self::Fstab
             | Self::Udev
             | Self::Markdown
-            | Self::Html => Protocol::Ours,
+            | Self::Html => Protocol::Walwise,
             Self::Prometheus => Protocol::Periodic,
             Self::Nagios => Protocol::Nagios,
         }
     }
 
-    /// The complete report in this form, with a newline at its end. The error is a sentence, such
-    /// as for a script that would create a file system on a used disk.
+    /// The complete report, ending with a newline. The error is a sentence, for example if a script
+    /// would create a file system on a used disk.
     pub fn render(self, report: &Report) -> Result<String, String> {
         (self.properties().render)(report)
     }

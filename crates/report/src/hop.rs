@@ -1,11 +1,10 @@
-//! The hops of a flush path in words: where a file system is mounted, what a layer is, what a disk
-//! holds writes in.
+//! Describes the hops of a flush path: mount point, layer, the cache of a disk.
 //!
-//! The path itself and the fates on it are made in [`walwise_judge::durability`].
+//! The path itself is judged in [`walwise_judge::durability`].
 
-use super::layer::block;
+use super::layer::describe_device;
 use super::{options, stack};
-use walwise_judge::durability::{Fate, FlushHop, HopKind, Verdict};
+use walwise_judge::durability::{FlushHop, FlushState, HopKind, Verdict};
 use walwise_model::facts::catalog::controller::{self, DiskCache};
 use walwise_model::facts::catalog::device::{self, Cache};
 use walwise_model::facts::catalog::{cluster, mysql, postgres};
@@ -13,33 +12,38 @@ use walwise_model::facts::{FactSet, FactValue, Key, ServerKind, Subject};
 use walwise_model::settings;
 use walwise_model::text;
 
-/// Words the hops of a verdict.
-pub fn word(facts: &FactSet, verdict: &mut Verdict) {
+/// Fills in the description of every hop of a verdict.
+pub fn describe(facts: &FactSet, verdict: &mut Verdict) {
     for hop in &mut verdict.flush_path {
-        hop.says = says(facts, hop);
+        hop.text = description(facts, hop);
     }
 }
 
-fn says(facts: &FactSet, hop: &FlushHop) -> String {
-    let of_each =
-        |one: fn(&FactSet, &Subject) -> String| each(hop.subjects.iter().map(|of| one(facts, of)));
+fn description(facts: &FactSet, hop: &FlushHop) -> String {
+    let of_each = |one: fn(&FactSet, &Subject) -> String| {
+        count_equal(hop.subjects.iter().map(|of| one(facts, of)))
+    };
     match hop.kind {
         HopKind::Commit => "reported once the flush below returns".to_owned(),
         HopKind::Server if hop.subjects.is_empty() => "judged from the file system down".to_owned(),
-        HopKind::Server => of_each(server),
-        HopKind::FileSystem => of_each(mounted),
-        HopKind::Layer => of_each(block),
+        HopKind::Server => of_each(server_text),
+        HopKind::FileSystem => of_each(mount_text),
+        HopKind::Layer => of_each(describe_device),
         HopKind::Disk => {
-            let contradicts = matches!(hop.fate, Fate::Disagrees);
-            of_each(if contradicts { both_words } else { disk })
+            let contradicts = matches!(hop.state, FlushState::Disagrees);
+            of_each(if contradicts {
+                conflicting_caches
+            } else {
+                disk_text
+            })
         }
-        HopKind::Members => of_each(members),
+        HopKind::Members => of_each(members_text),
         HopKind::Beyond => "not visible from here".to_owned(),
     }
 }
 
-/// The words of several things, the same ones once with their number.
-fn each(all: impl Iterator<Item = String>) -> String {
+/// Joins descriptions; equal ones appear once, with their count.
+fn count_equal(all: impl Iterator<Item = String>) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for words in all {
         match counted.iter_mut().find(|(known, _)| *known == words) {
@@ -54,13 +58,16 @@ fn each(all: impl Iterator<Item = String>) -> String {
             words
         }
     };
-    text::first_of(&counted.into_iter().map(words).collect::<Vec<_>>(), KINDS)
+    text::names_and_count(
+        &counted.into_iter().map(words).collect::<Vec<_>>(),
+        MAX_KINDS,
+    )
 }
 
-/// How many different things a hop names.
-const KINDS: usize = 2;
+/// The number of different descriptions in one hop.
+const MAX_KINDS: usize = 2;
 
-fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
+fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
     parts
         .into_iter()
         .flatten()
@@ -69,8 +76,8 @@ fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
         .join(" · ")
 }
 
-/// A setting that people know by its name: `fsync on`.
-fn setting<T: FactValue>(
+/// A setting with its value: `fsync on`.
+fn setting_text<T: FactValue>(
     facts: &FactSet,
     of: &Subject,
     key: &Key<T>,
@@ -79,25 +86,25 @@ fn setting<T: FactValue>(
     let value = facts.reading(of, key.id()).value()?;
     Some(format!(
         "{name} {}",
-        settings::find(key.name())?.written(value)
+        settings::find(key.name())?.config_value(value)
     ))
 }
 
-fn server(facts: &FactSet, of: &Subject) -> String {
+fn server_text(facts: &FactSet, of: &Subject) -> String {
     let version = facts
         .value(of, facts.database(of).version)
         .map(|version| version.to_string());
     match facts.value(of, &cluster::KIND) {
-        Some(ServerKind::Mysql | ServerKind::Mariadb) => joined([
+        Some(ServerKind::Mysql | ServerKind::Mariadb) => join_parts([
             version,
             facts
                 .value(of, &mysql::FLUSH_METHOD)
                 .map(|method| method.to_string()),
-            setting(facts, of, &mysql::FLUSH_LOG, "flush_log_at_trx_commit"),
+            setting_text(facts, of, &mysql::FLUSH_LOG, "flush_log_at_trx_commit"),
         ]),
-        Some(ServerKind::Postgres) | None => joined([
+        Some(ServerKind::Postgres) | None => join_parts([
             version,
-            setting(facts, of, &postgres::FSYNC, "fsync"),
+            setting_text(facts, of, &postgres::FSYNC, "fsync"),
             facts
                 .value(of, &postgres::WAL_SYNC_METHOD)
                 .map(|method| method.to_string()),
@@ -105,13 +112,13 @@ fn server(facts: &FactSet, of: &Subject) -> String {
     }
 }
 
-fn mounted(facts: &FactSet, of: &Subject) -> String {
-    let words =
-        stack::in_force(facts, of).map(|words| stack::layered(options::tidy(&words)).join(","));
-    joined([Some(of.name().to_owned()), words])
+fn mount_text(facts: &FactSet, of: &Subject) -> String {
+    let words = stack::mount_options(facts, of)
+        .map(|words| stack::count_overlay_layers(options::explicit_options(&words)).join(","));
+    join_parts([Some(of.name().to_owned()), words])
 }
 
-fn disk(facts: &FactSet, of: &Subject) -> String {
+fn disk_text(facts: &FactSet, of: &Subject) -> String {
     let model = facts
         .value(of, &controller::MODEL)
         .or_else(|| facts.value(of, &device::MODEL));
@@ -123,7 +130,7 @@ fn disk(facts: &FactSet, of: &Subject) -> String {
     let cache = facts.value(of, &device::CACHE).map(|cache| match cache {
         Cache::Volatile => "volatile cache",
         Cache::Contradictory => "contradictory cache",
-        Cache::Unknown => "cache not known",
+        Cache::Unknown => "cache unknown",
         Cache::Protected => "protected cache",
         Cache::None => "no volatile cache",
     });
@@ -132,11 +139,11 @@ fn disk(facts: &FactSet, of: &Subject) -> String {
         .flatten()
         .collect::<Vec<_>>()
         .join(", ");
-    joined([Some(named), cache.map(str::to_owned), battery])
+    join_parts([Some(named), cache.map(str::to_owned), battery])
 }
 
-/// What the queue and the disk say where they contradict each other.
-fn both_words(facts: &FactSet, of: &Subject) -> String {
+/// The cache as reported by the queue and by the disk, where these contradict each other.
+fn conflicting_caches(facts: &FactSet, of: &Subject) -> String {
     let queue = facts
         .value(of, &device::WRITE_CACHE)
         .map(|word| format!("queue: {word}"));
@@ -144,16 +151,16 @@ fn both_words(facts: &FactSet, of: &Subject) -> String {
         .value(of, &device::CACHE_TYPE)
         .map(|word| format!("disk: {word}"));
     match (queue, own) {
-        (Some(queue), Some(own)) => joined([Some(queue), Some(own)]),
-        _ => disk(facts, of),
+        (Some(queue), Some(own)) => join_parts([Some(queue), Some(own)]),
+        _ => disk_text(facts, of),
     }
 }
 
-fn members(facts: &FactSet, of: &Subject) -> String {
+fn members_text(facts: &FactSet, of: &Subject) -> String {
     let caches = match facts.value(of, &controller::DISK_CACHE) {
-        Some(DiskCache::Off) => "own caches off",
-        Some(DiskCache::On) => "own caches on",
-        Some(DiskCache::DiskDefault) | None => "own caches not known",
+        Some(DiskCache::Off) => "drive caches off",
+        Some(DiskCache::On) => "drive caches on",
+        Some(DiskCache::DiskDefault) | None => "drive caches unknown",
     };
     caches.to_owned()
 }

@@ -1,50 +1,41 @@
-//! The whole report as one HTML document that runs nothing and asks nobody for anything: the
-//! dashboard first, then what [`super::telling`] has, every finding and the facts; and the JSON
-//! report inside, as data.
+//! The report as one HTML document without scripts or external resources: the dashboard first, then
+//! the sections of [`super::telling`], every finding and the facts; and the JSON report as data.
 //!
-//! How text is kept from being markup is the business of `markup`. [`super::inside`] finds the data
-//! again.
+//! `markup` escapes text. [`super::inside`] extracts the JSON again.
 
 mod markup;
 pub mod anchors {
-    //! Places in the document that a link can name: a rule, and each finding.
+    //! The ids that links can name: of rules, findings and the facts of a subject.
     //!
-    //! A place is known from the finding alone, so that monitoring can link to it without having
-    //! read the document.
+    //! An id follows from the finding alone, so monitoring can link to it without reading the
+    //! document.
 
     use std::fmt::Write as _;
 
     use walwise_model::facts::Subject;
     use walwise_model::text;
 
-    /// The longest part of a name that is taken as it is.
-    const LONGEST: usize = 120;
+    /// The longest name, in bytes, before it is cut.
+    const MAX_LENGTH: usize = 120;
 
-    /// The place of a finding: `finding-barrier.ext4-off-mount:~2fimages`. No two findings of a
-    /// report share one.
+    /// The id of a finding, unique in a report: `finding-barrier.ext4-off-mount:~2fimages`.
     pub fn finding(rule: &str, subject: &Subject) -> String {
         // A rule has no colon and the word of a scope no hyphen, so the last hyphen before the
         // first colon is between them.
-        format!(
-            "finding-{}-{}",
-            encoded(rule),
-            encoded(&subject.to_string())
-        )
+        format!("finding-{}-{}", encode(rule), encode(&subject.to_string()))
     }
 
-    /// The place of what a rule says.
     pub fn rule(rule: &str) -> String {
-        format!("rule-{}", encoded(rule))
+        format!("rule-{}", encode(rule))
     }
 
-    /// The place of the facts about something.
     pub fn facts(subject: &Subject) -> String {
-        format!("facts-{}", encoded(&subject.to_string()))
+        format!("facts-{}", encode(&subject.to_string()))
     }
 
-    /// A name as part of an identity, which has no blank and nothing that a link would have to
-    /// escape. A long one is cut and told apart.
-    fn encoded(name: &str) -> String {
+    /// A name as part of an id: without blanks and without characters that a link would have to
+    /// escape. A long one is cut and gets a hash, so that ids stay unique.
+    fn encode(name: &str) -> String {
         let mut out = String::new();
         for byte in name.bytes() {
             match byte {
@@ -55,7 +46,7 @@ pub mod anchors {
                 byte => drop(write!(out, "~{byte:02x}")),
             }
         }
-        text::cut_apart(out, LONGEST, "~~", name.as_bytes())
+        text::truncate_with_hash(out, MAX_LENGTH, "~~", name.as_bytes())
     }
 
     #[cfg(test)]
@@ -106,20 +97,19 @@ mod chart;
 mod evidence;
 mod section;
 mod dashboard {
-    //! The first screen: what the short report says, with the way of the flush and the price of a
-    //! commit as pictures.
+    //! The dashboard: the short report, with the flush path and the commit latency as charts.
 
     use std::collections::BTreeSet;
 
-    use super::chart::Charted;
-    use super::evidence::FactsTold;
+    use super::chart::TargetCharts;
+    use super::evidence::FactAppendix;
     use super::markup::{Markup, Tag, tag};
-    use super::{class, section};
+    use super::{section, tone_class};
     use crate::Report;
-    use crate::telling::short::{FixDetail, Piece, VisibleFixes, pieces};
-    use crate::telling::{self, Bullet, Mark, sign};
+    use crate::view::short::{FixDetail, ShortPart, VisibleFixes, short_parts};
+    use crate::view::{self, Badge, Bullet, standing_symbol};
 
-    pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
+    pub fn dashboard(report: &Report, facts: &FactAppendix<'_>) -> Markup {
         let told: BTreeSet<&str> = report
             .findings
             .iter()
@@ -127,70 +117,72 @@ mod dashboard {
             .collect();
         let mut out = Markup::default();
         let mut lines: Vec<Tag> = Vec::new();
-        let targets = telling::worst_first(report);
+        let targets = view::worst_first(report);
         let first = targets.first().copied();
         let mut pictures = first.map(|target| {
-            pictures(Charted {
+            charts(TargetCharts {
                 report,
                 target,
                 place: 1,
                 facts,
             })
         });
-        for piece in pieces(report) {
+        for piece in short_parts(report) {
             let block = match piece {
-                Piece::Line(line) => match line.marks.first() {
-                    Some(verdict @ Mark::Verdict(words, of)) => {
-                        let (class, sign) = (class(verdict.tone()), of.map_or("·", sign));
+                ShortPart::Line(line) => match line.badges.first() {
+                    Some(verdict @ Badge::Verdict(words, of)) => {
+                        let (class, sign) =
+                            (tone_class(verdict.tone()), of.map_or("·", standing_symbol));
                         let verdict = tag("p")
-                            .with("class", &format!("verdict {class}"))
+                            .attr("class", &format!("verdict {class}"))
                             .add(tag("b").text(sign))
                             .text(" ")
-                            .add(Markup::phrase(words))
+                            .add(Markup::rich_text(words))
                             .text("  ")
-                            .add(Markup::phrase(&line.says));
-                        Markup::from(verdict).and(pictures.take().unwrap_or_default())
+                            .add(Markup::rich_text(&line.text));
+                        Markup::from(verdict).append(pictures.take().unwrap_or_default())
                     }
                     Some(label) => {
-                        let says = Markup::phrase(&line.says).and(rules(&line, &told));
-                        lines.push(tag("dt").add(section::mark(label)));
-                        lines.push(tag("dd").add(says).add(section::details(&line.beneath)));
+                        let says = Markup::rich_text(&line.text).append(rule_links(&line, &told));
+                        lines.push(tag("dt").add(section::badge(label)));
+                        lines.push(tag("dd").add(says).add(section::details(&line.details)));
                         continue;
                     }
-                    None => tag("p").add(Markup::phrase(&line.says)).into(),
+                    None => tag("p").add(Markup::rich_text(&line.text)).into(),
                 },
-                Piece::Grid(grid) => section::figures(&grid),
-                Piece::Answers(rows) => section::figures(&telling::answers::grid(rows)),
-                Piece::Fixes(list) => fixes(list.visible(FixDetail::ALL[0]), &told),
-                Piece::Section(one) => section::group(&[one], true),
+                ShortPart::Grid(grid) => section::grid_table(&grid),
+                ShortPart::Answers(rows) => section::grid_table(&view::answers::answers_grid(rows)),
+                ShortPart::Fixes(list) => fix_list(list.cut_to(FixDetail::ALL[0]), &told),
+                ShortPart::Section(one) => section::render_sections(&[one], true),
             };
-            out = out.and(listed(&mut lines)).and(block);
+            out = out.append(definition_list(&mut lines)).append(block);
         }
-        out.and(listed(&mut lines))
+        out.append(definition_list(&mut lines))
     }
 
-    /// The lines so far, as a list of labels with what they say.
-    fn listed(lines: &mut Vec<Tag>) -> Markup {
+    /// Takes the lines so far as a list of labels and texts.
+    fn definition_list(lines: &mut Vec<Tag>) -> Markup {
         let lines = std::mem::take(lines);
         if lines.is_empty() {
             Markup::default()
         } else {
-            tag("dl").adding(lines).into()
+            tag("dl").add_all(lines).into()
         }
     }
 
-    /// What to fix first, as a list.
-    fn fixes(list: VisibleFixes, told: &BTreeSet<&str>) -> Markup {
+    fn fix_list(list: VisibleFixes, told: &BTreeSet<&str>) -> Markup {
         let mut entries: Vec<Tag> = Vec::new();
         for (_, fix) in list.entries {
-            let aside = Markup::fixed("  ").and(Markup::phrase(&fix.aside));
-            let says = Markup::phrase(&fix.says).and(aside).and(rules(&fix, told));
+            let aside = Markup::from_static("  ").append(Markup::rich_text(&fix.note));
+            let says = Markup::rich_text(&fix.text)
+                .append(aside)
+                .append(rule_links(&fix, told));
             entries.extend(
-                fix.marks
+                fix.badges
                     .first()
-                    .map(|level| tag("dt").add(section::mark(level))),
+                    .map(|level| tag("dt").add(section::badge(level))),
             );
-            entries.push(tag("dd").add(says).add(section::details(&fix.beneath)));
+            entries.push(tag("dd").add(says).add(section::details(&fix.details)));
         }
         let more = list
             .more
@@ -200,90 +192,90 @@ mod dashboard {
             let command = tag("code").text(command.as_str());
             Markup::from(
                 tag("p")
-                    .text("To keep mount options over a reboot: ")
+                    .text("To keep mount options across reboots: ")
                     .add(command),
             )
         });
-        listed(&mut entries)
-            .and(more)
-            .and(persist.unwrap_or_default())
+        definition_list(&mut entries)
+            .append(more)
+            .append(persist.unwrap_or_default())
     }
 
-    /// The rules behind a line, with links to what they say.
-    fn rules(line: &Bullet, told: &BTreeSet<&str>) -> Markup {
+    /// The rules behind a line, as links to their section where the document has one.
+    fn rule_links(line: &Bullet, told: &BTreeSet<&str>) -> Markup {
         let each = line.rule.split(", ").filter(|rule| !rule.is_empty());
-        Markup::all(each.map(|rule| {
+        Markup::concat(each.map(|rule| {
             let name = if told.contains(rule) {
-                section::rule(rule)
+                section::rule_link(rule)
             } else {
                 tag("code").text(rule).into()
             };
-            Markup::fixed(" ").and(name)
+            Markup::from_static(" ").append(name)
         }))
     }
 
-    fn pictures(of: Charted<'_>) -> Markup {
-        let both = [of.path(), of.price()];
+    fn charts(of: TargetCharts<'_>) -> Markup {
+        let both = [of.path(), of.latency()];
         let both: Vec<Markup> = both.into_iter().flatten().collect();
         if both.is_empty() {
             Markup::default()
         } else {
-            tag("div").with("class", "halves").adding(both).into()
+            tag("div").attr("class", "halves").add_all(both).into()
         }
     }
 }
 pub mod trial;
 
-use super::telling::{self, Section, Tone};
-use super::{Report, inside, json};
-use chart::Charted;
-use evidence::FactsTold;
+use super::view::{self, Section, Tone};
+use super::{Report, embedded_json, json};
+use chart::TargetCharts;
+use evidence::FactAppendix;
 use markup::{Markup, tag};
-use walwise_model::workers;
+use walwise_model::parallel;
 
-/// Nothing is run, nothing is loaded, whatever the document holds.
-const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+/// The policy forbids scripts and loading, whatever the document holds.
+const PAGE_HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
     <meta name=\"color-scheme\" content=\"light dark\">\n<style>\n";
 const STYLE: &str = include_str!("html/style.css");
 
 pub fn render(report: &Report) -> String {
-    let targets = telling::worst_first(report);
-    let facts = FactsTold::of(report);
-    let groups = telling::groups(report);
+    let targets = view::worst_first(report);
+    let facts = FactAppendix::from_report(report);
+    let groups = view::section_groups(report);
     let numbered: Vec<(usize, &Vec<Section>)> = groups.iter().enumerate().collect();
-    let chapters = workers::each(&numbered, |(at, sections)| {
-        // The first group is of the host, each other of a target, the last of the rest.
+    let chapters = parallel::map(&numbered, |(at, sections)| {
+        // The first group is about the host, then one for each target, the last about the rest.
         let place = at.checked_sub(1);
         let target = place.and_then(|place| targets.get(place));
-        let of = target.map(|target| Charted {
+        let of = target.map(|target| TargetCharts {
             report,
             target,
             place: *at,
             facts: &facts,
         });
-        // The dashboard has those of the first target.
+        // The dashboard has the charts of the first target.
         let pictures = of
             .filter(|_| *at > 1)
             .into_iter()
-            .flat_map(|of| [of.path(), of.price()]);
-        let further = of.into_iter().flat_map(Charted::further);
-        let more = Markup::all(pictures.flatten().chain(further));
+            .flat_map(|of| [of.path(), of.latency()]);
+        let further = of.into_iter().flat_map(TargetCharts::detail_charts);
+        let more = Markup::concat(pictures.flatten().chain(further));
         tag("section")
-            .with("id", &format!("part-{at}"))
-            .add(section::group(sections, *at == 1))
+            .attr("id", &format!("part-{at}"))
+            .add(section::render_sections(sections, *at == 1))
             .add(more)
     });
     let links = targets.iter().enumerate().map(|(at, target)| {
-        let name = telling::target::standing(report, target)
-            .and(": ")
-            .and_code(&target.title);
+        let name = view::target::verdict_heading(report, target)
+            .append(": ")
+            .append_code(&target.title);
         let to = format!("#part-{}", at + 1);
-        tag("li").add(tag("a").with("href", &to).add(Markup::phrase(&name)))
+        tag("li").add(tag("a").attr("href", &to).add(Markup::rich_text(&name)))
     });
     let glance = tag("section")
-        .with("id", "glance")
+        .attr("id", "glance")
         .add(tag("h2").text("At a glance"))
         .add(dashboard::dashboard(report, &facts));
     let folds = [
@@ -294,63 +286,71 @@ pub fn render(report: &Report) -> String {
         .into_iter()
         .filter(|(.., inner)| !inner.is_empty())
         .collect();
-    let contents = tag("nav")
-        .add(tag("h2").text("Contents"))
-        .add(
-            tag("ul")
-                .adding(links)
-                .adding(folds.iter().map(|(heading, id, ..)| {
-                    tag("li").add(tag("a").with("href", &format!("#{id}")).text(heading))
-                })),
-        );
+    let contents =
+        tag("nav")
+            .add(tag("h2").text("Contents"))
+            .add(
+                tag("ul")
+                    .add_all(links)
+                    .add_all(folds.iter().map(|(heading, id, ..)| {
+                        tag("li").add(tag("a").attr("href", &format!("#{id}")).text(heading))
+                    })),
+            );
     let masked = if report.host.live {
         ""
     } else {
         " In a capture names and numbers may be masked."
     };
     let review = format!(
-        "For review: nothing was changed, commands are to be read before they are run, and what needs root says so.{masked}"
+        "For review: nothing was changed. Read commands before you run them; those that need root say so.{masked}"
     );
     let body = Markup::from(glance)
-        .and(contents)
-        .and(tag("p").text(&review))
-        .and(Markup::all(chapters))
-        .and(Markup::all(folds.into_iter().map(
-            |(heading, id, is_appendix, inner)| evidence::fold(heading, id, is_appendix, inner),
+        .append(contents)
+        .append(tag("p").text(&review))
+        .append(Markup::concat(chapters))
+        .append(Markup::concat(folds.into_iter().map(
+            |(heading, id, is_appendix, inner)| {
+                evidence::collapsible(heading, id, is_appendix, inner)
+            },
         )));
     let title = format!("Storage under databases on {}", report.host.name);
-    page(&title, body, READ_BACK, &json::render(report))
+    page(&title, body, READ_COMMANDS, &json::render(report))
 }
 
-/// Sections alone, such as those of a kept report, with its data.
-pub fn sections(title: &str, sections: &[Section], json: &str) -> String {
-    page(title, section::group(sections, true), READ_BACK, json)
+/// A document of sections alone, such as those of a saved report, with its data.
+pub fn render_document(title: &str, sections: &[Section], json: &str) -> String {
+    page(
+        title,
+        section::render_sections(sections, true),
+        READ_COMMANDS,
+        json,
+    )
 }
 
-/// The commands that find the report in a document again.
-const READ_BACK: &str = "walwise show FILE, walwise check --baseline FILE";
+/// The commands that read the report back from a document.
+const READ_COMMANDS: &str = "walwise show FILE, walwise check --baseline FILE";
 
 fn page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
     let header = tag("header").add(tag("h1").text(title));
-    let held = format!("This document holds its report as data: {read_back}.");
+    let held = format!("This page contains the report as data, read by: {read_back}.");
     let footer = tag("footer").add(tag("p").text(&held));
-    Markup::fixed(HEAD)
-        .and(Markup::fixed(STYLE))
-        .and(Markup::fixed("</style>\n"))
-        .and(tag("title").text(title))
-        .and(Markup::fixed("\n</head>\n<body>\n"))
-        .and(header)
-        .and(tag("main").add(body))
-        .and(footer)
-        .and(Markup::fixed(inside::BEGIN))
-        .and(Markup::data(json))
-        .and(Markup::fixed(inside::END))
-        .and(Markup::fixed("</body>\n</html>\n"))
-        .finish()
+    Markup::from_static(PAGE_HEAD)
+        .append(Markup::from_static(STYLE))
+        .append(Markup::from_static("</style>\n"))
+        .append(tag("title").text(title))
+        .append(Markup::from_static("\n</head>\n<body>\n"))
+        .append(header)
+        .append(tag("main").add(body))
+        .append(footer)
+        .append(Markup::from_static(embedded_json::BEGIN_TAG))
+        .append(Markup::json_data(json))
+        .append(Markup::from_static(embedded_json::END_TAG))
+        .append(Markup::from_static("</body>\n</html>\n"))
+        .into_string()
 }
 
-/// The class that gives a tone its colour.
-fn class(tone: Tone) -> &'static str {
+/// The CSS class of a tone.
+fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
         Tone::Dim => "dim",
@@ -361,8 +361,8 @@ fn class(tone: Tone) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    //! What the page must be: all that the report says, nothing from the machine as markup, and the
-    //! same bytes each time.
+    //! The page must contain the whole report, no markup from the host, and the same bytes each
+    //! time.
 
     use std::collections::BTreeSet;
 
@@ -372,9 +372,9 @@ mod tests {
     use walwise_model::facts::catalog::target::{FLUSH, Flush};
     use walwise_model::facts::{Source, Subject};
 
-    /// The words of a page, as they are read.
-    fn read(page: &str) -> String {
-        let body = page.split(inside::BEGIN).next().unwrap();
+    /// The visible text of a page.
+    fn visible_text(page: &str) -> String {
+        let body = page.split(embedded_json::BEGIN_TAG).next().unwrap();
         let texts = body
             .split('<')
             .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
@@ -388,9 +388,9 @@ mod tests {
 
     #[test]
     fn every_finding_has_its_place_and_every_command_is_whole() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let page = render(&report);
-            let text = read(&page);
+            let text = visible_text(&page);
             for finding in report
                 .findings
                 .iter()
@@ -428,10 +428,10 @@ mod tests {
         }
     }
 
-    /// Every link leads to a place in the page, and no two places share a name.
+    /// Every link has a target in the page, and ids are unique.
     #[test]
     fn links_lead_somewhere() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let page = render(&report);
             let values = |attribute: &str| -> Vec<String> {
                 let pieces = page.split(attribute).skip(1);
@@ -451,12 +451,12 @@ mod tests {
 
     #[test]
     fn the_same_report_has_the_same_bytes() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             assert_eq!(render(&report), render(&report.clone()));
         }
     }
 
-    /// Names are what others chose, and some are long.
+    /// Names come from users, and some are long.
     #[test]
     fn hostile_names_stay_text() {
         let long = "x".repeat(10_000);
@@ -490,21 +490,23 @@ mod tests {
         }
     }
 
-    /// A page has no option `-v`: it names the heading that has the rest, and that heading is
-    /// there.
+    /// A page has no option `-v`: it names the heading with the details, and that heading exists.
     #[test]
     fn what_is_cut_is_named_by_its_place() {
         let mut told = 0;
-        for report in sample::all().into_iter().chain([sample::disks(200)]) {
+        for report in sample::all_samples()
+            .into_iter()
+            .chain([sample::free_disks(200)])
+        {
             let page = render(&report);
-            let text = read(&page);
+            let text = visible_text(&page);
             assert!(!text.contains("(-v)"), "{text}");
             for place in text.split("(see “").skip(1) {
                 let heading = place.split('”').next().unwrap();
                 let heads = page
                     .split("<h")
                     .skip(1)
-                    .map(|rest| read(&rest.split("</h").next().unwrap()[2..]));
+                    .map(|rest| visible_text(&rest.split("</h").next().unwrap()[2..]));
                 assert!(
                     heads
                         .into_iter()
@@ -517,10 +519,10 @@ mod tests {
         assert!(told > 0);
     }
 
-    /// A hop of which the document has facts leads to them.
+    /// A hop links to its facts if the document has them.
     #[test]
     fn hops_lead_to_their_facts() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let page = render(&report);
             for subject in report
                 .verdicts
@@ -544,8 +546,8 @@ mod tests {
         );
     }
 
-    /// Rounds in which others were seen are hatched and named, and a price without a flush is
-    /// called none.
+    /// Disturbed rounds are hatched and named, and a latency without flushes is marked as not
+    /// durable.
     #[test]
     fn charts_say_what_limits_them() {
         let mut report = sample::at_risk();
@@ -563,7 +565,7 @@ mod tests {
         let page = render(&report);
         assert_eq!(page.matches("class=\"hatch\"").count(), 3);
         assert!(
-            read(&page).contains("Hatched: another process wrote"),
+            visible_text(&page).contains("Hatched: another process wrote"),
             "{page}"
         );
         report.probes[0].measurement.caveats.clear();
@@ -572,11 +574,11 @@ mod tests {
         let source = Source::derived(["mount.barrier"]);
         report
             .facts
-            .know(&sample::data(), &FLUSH, Flush::Suppressed, source);
+            .insert_known(&sample::data_target(), &FLUSH, Flush::Suppressed, source);
         let page = render(&report);
         assert!(
             page.contains("[not durable]")
-                && read(&page).contains("No flush was sent: not the latency")
+                && visible_text(&page).contains("No flush was sent: not the latency")
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The report as JSON: pretty, in a fixed order, with a newline at its end; and its schema.
 //!
 //! A document is complete before its first byte is written, so nobody reads half of one. Characters
-//! that change a terminal's display are escaped although JSON does not require it, because people
+//! that change a terminal's display are escaped, although JSON does not require it, because people
 //! `cat` reports.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use super::Report;
 use super::recommendation::Recommendation;
-use walwise_model::text::is_treacherous;
+use walwise_model::text::is_display_unsafe;
 
 /// The report as a JSON document.
 pub fn render(report: &Report) -> String {
@@ -24,9 +24,9 @@ pub fn recommendation(report: &Report) -> String {
     let mut document = Vec::new();
     let mut out = Serializer::with_formatter(
         &mut document,
-        Safe {
-            deepest: 4,
-            ..Safe::default()
+        EscapingFormatter {
+            max_pretty_depth: 4,
+            ..EscapingFormatter::default()
         },
     );
     let _ = Recommendation::new(report).serialize(&mut out);
@@ -34,25 +34,25 @@ pub fn recommendation(report: &Report) -> String {
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// Any of our values as a JSON document, escaped like the report.
+/// Any value as a JSON document, escaped like the report.
 pub fn pretty<T: Serialize>(value: &T) -> String {
     let mut document = Vec::new();
-    // Maps with other than string keys are the one thing that cannot be serialised, and our values
-    // have no maps.
+    // Serialising to memory fails only for maps with non-string keys, and our values have none.
     let _ = write(value, &mut document);
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// Writes the same document piece by piece: that of ten thousand disks is larger than all else in
-/// memory.
+/// Streams the same document: that of ten thousand disks is larger than everything else in memory.
 pub fn write<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut *out, Safe::default()))?;
+    value.serialize(&mut Serializer::with_formatter(
+        &mut *out,
+        EscapingFormatter::default(),
+    ))?;
     out.write_all(b"\n")
 }
 
-/// A document that is JSON already, escaped like the report. An escaped `<`, as it stands in HTML,
-/// is that sign again.
-pub fn again(document: &str) -> String {
+/// Escapes a JSON document like the report, and turns `\u003c`, as in HTML, back into `<`.
+pub fn re_escape(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     let mut rest = document.chars();
     while let Some(c) = rest.next() {
@@ -66,8 +66,8 @@ pub fn again(document: &str) -> String {
                     out.extend(rest.next());
                 }
             }
-            c if c >= '\x7f' && is_treacherous(c) => push_escape(&mut out, c),
-            // Space between values: no string holds one of them.
+            c if c >= '\x7f' && is_display_unsafe(c) => push_escape(&mut out, c),
+            // Whitespace between values: JSON strings cannot contain these characters.
             '\r' | '\t' => out.push(' '),
             c => out.push(c),
         }
@@ -81,25 +81,25 @@ fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// The pretty layout, with what serde_json leaves in strings escaped.
-struct Safe {
+/// Pretty layout, with characters escaped that serde_json leaves as they are.
+struct EscapingFormatter {
     pretty: PrettyFormatter<'static>,
     depth: usize,
-    /// The depth below which values stand on one line.
-    deepest: usize,
+    /// Values deeper than this stay on one line.
+    max_pretty_depth: usize,
 }
 
-impl Default for Safe {
+impl Default for EscapingFormatter {
     fn default() -> Self {
         Self {
             pretty: PrettyFormatter::new(),
             depth: 0,
-            deepest: usize::MAX,
+            max_pretty_depth: usize::MAX,
         }
     }
 }
 
-impl Formatter for Safe {
+impl Formatter for EscapingFormatter {
     fn write_string_fragment<W: ?Sized + Write>(
         &mut self,
         out: &mut W,
@@ -108,7 +108,7 @@ impl Formatter for Safe {
         let mut rest = fragment;
         while let Some((at, c)) = rest
             .char_indices()
-            .find(|(_, c)| *c >= '\x7f' && is_treacherous(*c))
+            .find(|(_, c)| *c >= '\x7f' && is_display_unsafe(*c))
         {
             let (plain, found) = rest.split_at(at);
             out.write_all(plain.as_bytes())?;
@@ -122,7 +122,7 @@ impl Formatter for Safe {
 
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
-        if self.depth > self.deepest {
+        if self.depth > self.max_pretty_depth {
             out.write_all(b"[")
         } else {
             self.pretty.begin_array(out)
@@ -131,7 +131,7 @@ impl Formatter for Safe {
 
     fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.depth >= self.deepest {
+        if self.depth >= self.max_pretty_depth {
             out.write_all(b"]")
         } else {
             self.pretty.end_array(out)
@@ -139,7 +139,7 @@ impl Formatter for Safe {
     }
 
     fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if self.depth > self.deepest {
+        if self.depth > self.max_pretty_depth {
             if first { Ok(()) } else { out.write_all(b", ") }
         } else {
             self.pretty.begin_array_value(out, first)
@@ -147,7 +147,7 @@ impl Formatter for Safe {
     }
 
     fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > self.deepest {
+        if self.depth > self.max_pretty_depth {
             Ok(())
         } else {
             self.pretty.end_array_value(out)
@@ -156,7 +156,7 @@ impl Formatter for Safe {
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
-        if self.depth > self.deepest {
+        if self.depth > self.max_pretty_depth {
             out.write_all(b"{")
         } else {
             self.pretty.begin_object(out)
@@ -165,7 +165,7 @@ impl Formatter for Safe {
 
     fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.depth >= self.deepest {
+        if self.depth >= self.max_pretty_depth {
             out.write_all(b"}")
         } else {
             self.pretty.end_object(out)
@@ -173,7 +173,7 @@ impl Formatter for Safe {
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if self.depth > self.deepest {
+        if self.depth > self.max_pretty_depth {
             if first { Ok(()) } else { out.write_all(b", ") }
         } else {
             self.pretty.begin_object_key(out, first)
@@ -185,7 +185,7 @@ impl Formatter for Safe {
     }
 
     fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > self.deepest {
+        if self.depth > self.max_pretty_depth {
             Ok(())
         } else {
             self.pretty.end_object_value(out)
@@ -216,7 +216,7 @@ mod tests {
         assert!(
             !document
                 .chars()
-                .any(|c| is_treacherous(c) && !structural(c)),
+                .any(|c| is_display_unsafe(c) && !structural(c)),
             "{document}"
         );
         let back: serde_json::Value = serde_json::from_str(&document).unwrap();
@@ -234,7 +234,7 @@ mod tests {
         std::fs::read_to_string(SCHEMA).unwrap()
     }
 
-    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes it anew.
+    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes it again.
     #[test]
     fn the_schema_that_is_kept_is_that_of_the_types() {
         let made = serde_json::to_string_pretty(&schemars::schema_for!(Document)).unwrap() + "\n";
@@ -251,7 +251,7 @@ mod tests {
     fn sample_reports_keep_the_schema() {
         let schema = serde_json::from_str(&schema()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        for report in sample::all() {
+        for report in sample::all_samples() {
             for document in [render(&report), recommendation(&report)] {
                 let document: serde_json::Value = serde_json::from_str(&document).unwrap();
                 let errors: Vec<String> = validator

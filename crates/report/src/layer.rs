@@ -1,5 +1,5 @@
-//! A block device of a stack in a storage engineer's words: `RAID5, 3 of 4, resyncing`,
-//! `bcache, writeback, dirty`, `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
+//! Describes a block device of a stack: `RAID5, 3 of 4, resyncing`, `bcache, writeback, dirty`,
+//! `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
 //!
 //! Only known facts are shown, and normal ones are omitted. A mapping of unknown target type keeps
 //! its maker's name (`LVM`), because linear and thin volumes look the same without root.
@@ -10,20 +10,23 @@ use walwise_model::facts::catalog::device::{
 use walwise_model::facts::{FactSet, Key, Subject};
 use walwise_model::text;
 
-/// A block device in words, with size and transport.
-pub fn block(facts: &FactSet, subject: &Subject) -> String {
+/// A block device with size and transport.
+pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
     let text = |key| facts.value(subject, key);
     let size = facts.value(subject, &device::SIZE).map(text::bytes);
     let kind = facts.value(subject, &device::KIND);
     let first = match kind {
-        Some(DeviceKind::Md) => array(facts, subject),
-        Some(DeviceKind::Lvm) => named(&mapping("LVM", facts, subject), text(&device::DM_NAME)),
-        Some(DeviceKind::Crypt) => named("LUKS", text(&device::DM_NAME)),
-        Some(DeviceKind::Multipath) => named("multipath", text(&device::DM_NAME)),
-        Some(DeviceKind::Dmraid) => named("firmware RAID", text(&device::DM_NAME)),
-        Some(DeviceKind::Vdo) => named("VDO", text(&device::DM_NAME)),
-        Some(DeviceKind::Dm) => named(
-            &mapping("device mapper", facts, subject),
+        Some(DeviceKind::Md) => describe_array(facts, subject),
+        Some(DeviceKind::Lvm) => with_name(
+            &describe_mapping("LVM", facts, subject),
+            text(&device::DM_NAME),
+        ),
+        Some(DeviceKind::Crypt) => with_name("LUKS", text(&device::DM_NAME)),
+        Some(DeviceKind::Multipath) => with_name("multipath", text(&device::DM_NAME)),
+        Some(DeviceKind::Dmraid) => with_name("firmware RAID", text(&device::DM_NAME)),
+        Some(DeviceKind::Vdo) => with_name("VDO", text(&device::DM_NAME)),
+        Some(DeviceKind::Dm) => with_name(
+            &describe_mapping("device mapper", facts, subject),
             text(&device::DM_NAME),
         ),
         Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
@@ -37,7 +40,7 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
             let state = facts
                 .value(subject, &device::BCACHE_STATE)
                 .map(|state| state.to_string());
-            joined("bcache", [mode, state])
+            join_parts("bcache", [mode, state])
         }
         Some(DeviceKind::Drbd) => match facts.value(subject, &device::DRBD_PROTOCOL) {
             Some(protocol) => format!("DRBD protocol {protocol}"),
@@ -64,7 +67,7 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
                 Some(format!("shingled, {zones}"))
             }
         });
-    let attached = attached(facts, subject, kind);
+    let attached = attachment(facts, subject, kind);
     [Some(first), size, attached, lasts, zones]
         .into_iter()
         .flatten()
@@ -72,36 +75,36 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
         .join(", ")
 }
 
-/// Its attachment, unless it is obvious.
-fn attached(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) -> Option<String> {
+/// How it is attached, unless that is obvious.
+fn attachment(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) -> Option<String> {
     let transport = facts.value(subject, &device::TRANSPORT)?;
     let words = match facts.value(subject, &device::FABRIC) {
-        _ if !transport.is_named() => return None,
+        _ if !transport.is_known() => return None,
         Some(Fabric::Tcp) => "NVMe over TCP",
         Some(Fabric::Rdma) => "NVMe over RDMA",
         Some(Fabric::Fc) => "NVMe over Fibre Channel",
         Some(Fabric::Iscsi) => "iSCSI",
         Some(Fabric::FibreChannel) => "Fibre Channel",
-        Some(fabric @ (Fabric::Nbd | Fabric::Rbd)) => fabric.word(),
+        Some(fabric @ (Fabric::Nbd | Fabric::Rbd)) => fabric.as_str(),
         None if transport.is_pmem() && kind.is_some_and(DeviceKind::is_disk) => "persistent memory",
-        None => transport.word(),
+        None => transport.as_str(),
     };
     Some(words.to_owned())
 }
 
-fn named(kind: &str, name: Option<String>) -> String {
+fn with_name(kind: &str, name: Option<String>) -> String {
     name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"))
 }
 
-fn joined<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
+fn join_parts<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
     std::iter::once(first.to_owned())
         .chain(more.into_iter().flatten())
         .collect::<Vec<_>>()
         .join(", ")
 }
 
-/// A mapping by its targets, where they were read: `LVM thin volume`.
-fn mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
+/// A device mapper mapping by its targets, if these were read: `LVM thin volume`.
+fn describe_mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
     let mut targets = facts
         .value(subject, &device::DM_TARGETS)
         .unwrap_or_default();
@@ -111,7 +114,7 @@ fn mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
         [one] => match one.as_str() {
             "linear" => return maker.to_owned(),
             "thin" => "thin volume".to_owned(),
-            "thin-pool" => format!("thin pool{}", full(facts, subject)),
+            "thin-pool" => format!("thin pool{}", fill_level(facts, subject)),
             "snapshot" => "snapshot".to_owned(),
             "snapshot-origin" => "volume with snapshots".to_owned(),
             "cache" => mode.map_or_else(|| "cache".to_owned(), |mode| format!("{mode} cache")),
@@ -125,7 +128,7 @@ fn mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
 }
 
 /// The fill level of a thin pool: ` (81% data, 12% metadata)`.
-fn full(facts: &FactSet, subject: &Subject) -> String {
+fn fill_level(facts: &FactSet, subject: &Subject) -> String {
     let percent = |key: &Key<f64>, word: &str| {
         facts
             .value(subject, key)
@@ -145,7 +148,7 @@ fn full(facts: &FactSet, subject: &Subject) -> String {
     }
 }
 
-fn array(facts: &FactSet, subject: &Subject) -> String {
+fn describe_array(facts: &FactSet, subject: &Subject) -> String {
     let level = facts
         .value(subject, &device::MD_LEVEL)
         .map_or("md array", ArrayLevel::title);
@@ -201,7 +204,7 @@ fn array(facts: &FactSet, subject: &Subject) -> String {
         .value(subject, &device::MD_FAILED)
         .filter(|failed| !failed.is_empty());
     let failed = failed.map(|failed| format!("failed: {}", failed.join(" ")));
-    joined(level, [there, state, doing, closed, failed])
+    join_parts(level, [there, state, doing, closed, failed])
 }
 
 #[cfg(test)]
@@ -209,17 +212,17 @@ mod tests {
     use super::*;
     use walwise_model::facts::{KeyInfo, Source, Value};
 
-    fn said(facts: &[(&KeyInfo, Value)]) -> String {
+    fn described(facts: &[(&KeyInfo, Value)]) -> String {
         let mut set = FactSet::default();
         let subject = Subject::device("x");
         for (key, value) in facts {
-            set.put_value(
+            set.insert_value(
                 &subject,
                 key,
                 walwise_model::facts::Reading::known(value.clone(), Source::file("x")),
             );
         }
-        block(&set, &subject)
+        describe_device(&set, &subject)
     }
 
     fn text(word: &str) -> Value {
@@ -312,7 +315,7 @@ mod tests {
                 "nvme_card0, nvme, ephemeral",
             ),
         ] {
-            assert_eq!(said(&facts), expect);
+            assert_eq!(described(&facts), expect);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! withheld.
 
 mod content;
-pub mod inside;
+pub mod embedded_json;
 mod index {
     //! Findings by subject, so that a report on a host with thousands of disks takes linear time.
 
@@ -20,7 +20,6 @@ mod index {
     }
 
     impl<'a> Index<'a> {
-        /// An index of these findings; their order is kept.
         pub fn new(findings: &'a [Finding]) -> Self {
             let mut by_subject: BTreeMap<&Subject, Vec<(usize, &Finding)>> = BTreeMap::new();
             for (place, finding) in findings.iter().enumerate() {
@@ -32,8 +31,8 @@ mod index {
             Self { by_subject }
         }
 
-        /// Those about any of these subjects, each with its position in the whole, in that order.
-        pub fn about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
+        /// Findings about any of these subjects, each once, with its position among all findings.
+        pub fn findings_about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
             let mut found: Vec<(usize, &Finding)> = subjects
                 .iter()
                 .filter_map(|subject| self.by_subject.get(subject))
@@ -47,14 +46,13 @@ mod index {
     }
 }
 pub mod axis;
-mod bound;
 mod layer;
 mod model;
+mod truncate;
 pub mod ratios {
-    //! An axis of ratios, as logarithms: where a candidate of a trial stands against the first,
-    //! with marks in per cent.
+    //! An axis of log-ratios: a trial candidate relative to the first, with marks in per cent.
     //!
-    //! Equal ratios take equal room, and the first candidate, at 0 %, is always on it.
+    //! Equal ratios take equal space, and the first candidate, at 0 %, is always on the axis.
 
     use walwise_measure::trial::Interval;
 
@@ -65,43 +63,42 @@ pub mod ratios {
         high: f64,
     }
 
-    /// Per cent that may be marked, those that matter most first.
-    const MARKS: [f64; 25] = [
+    /// Per cent that may be marked, the most important first.
+    const PERCENT_MARKS: [f64; 25] = [
         0.0, 10.0, -10.0, 20.0, -20.0, 50.0, -50.0, 100.0, -80.0, 5.0, -5.0, 200.0, -90.0, 2.0,
         -2.0, 400.0, -95.0, 900.0, -98.0, 1.0, -1.0, 1900.0, -99.0, 4900.0, 9900.0,
     ];
     /// An axis reaches at least this far on each side of the first: 5 %.
-    const LEAST: f64 = 0.05;
-    /// And at most so far, whatever was measured: a hundredth, and a hundred times.
-    const MOST: f64 = 4.605_170_185_988_092;
+    const MIN_REACH: f64 = 0.05;
+    /// And at most this far: a hundredth or a hundredfold, whatever was measured.
+    const MAX_REACH: f64 = 4.605_170_185_988_092;
 
     impl RatioAxis {
         /// The axis for these intervals.
-        pub fn around(intervals: impl Iterator<Item = Interval>) -> Self {
+        pub fn spanning(intervals: impl Iterator<Item = Interval>) -> Self {
             let sane = intervals.filter(|found| found.low.is_finite() && found.high.is_finite());
-            let (low, high) = sane.fold((-LEAST, LEAST), |(low, high), found| {
+            let (low, high) = sane.fold((-MIN_REACH, MIN_REACH), |(low, high), found| {
                 (low.min(found.low), high.max(found.high))
             });
-            // A little room beyond the ends, so that they are seen to end.
+            // A margin, so that the ends of the intervals are visible.
             let room = 0.04 * (high - low);
             Self {
-                low: (low - room).max(-MOST),
-                high: (high + room).min(MOST),
+                low: (low - room).max(-MAX_REACH),
+                high: (high + room).min(MAX_REACH),
             }
         }
 
-        /// The share of the axis at which a log-ratio stands: below 0 or above 1 where it lies
-        /// outside; 0 for what is no number.
+        /// The position of a log-ratio as a share of the axis: below 0 or above 1 outside it, 0 if
+        /// not finite.
         pub fn share(&self, log: f64) -> f64 {
             let share = (log - self.low) / (self.high - self.low);
             if share.is_finite() { share } else { 0.0 }
         }
 
-        /// Its marks in ascending order, each as a share with its label, no two closer than
-        /// `apart`.
-        pub fn marks(&self, apart: f64) -> Vec<(f64, String)> {
+        /// Marks in ascending order as (share, label), no two closer than `apart`.
+        pub fn ticks(&self, apart: f64) -> Vec<(f64, String)> {
             let mut found: Vec<(f64, String)> = Vec::new();
-            for percent in MARKS {
+            for percent in PERCENT_MARKS {
                 let log = (percent / 100.0).ln_1p();
                 let share = self.share(log);
                 let is_near = |(other, _): &(f64, String)| (share - other).abs() < apart;
@@ -129,8 +126,8 @@ pub mod ratios {
             #[test]
             fn the_first_is_always_marked_and_marks_stand_apart(low in -9.0_f64..1.0, wide in 0.0_f64..9.0, apart in 0.05_f64..0.5) {
                 let interval = Interval { low, value: low, high: low + wide };
-                let axis = RatioAxis::around([interval].into_iter());
-                let marks = axis.marks(apart);
+                let axis = RatioAxis::spanning([interval].into_iter());
+                let marks = axis.ticks(apart);
                 prop_assert!(marks.iter().any(|(_, label)| label == "0 %"), "{:?}", marks);
                 prop_assert!(marks.windows(2).all(|pair| pair[1].0 - pair[0].0 >= apart - 1e-9), "{:?}", marks);
                 prop_assert!(axis.share(low) <= axis.share(low + wide));
@@ -139,7 +136,7 @@ pub mod ratios {
 
         #[test]
         fn what_is_no_number_is_on_no_axis() {
-            let axis = RatioAxis::around(
+            let axis = RatioAxis::spanning(
                 [Interval {
                     low: f64::NEG_INFINITY,
                     value: 0.0,
@@ -147,15 +144,15 @@ pub mod ratios {
                 }]
                 .into_iter(),
             );
-            assert_eq!(axis, RatioAxis::around(std::iter::empty()));
+            assert_eq!(axis, RatioAxis::spanning(std::iter::empty()));
             assert!(axis.share(f64::NAN) <= 0.0);
         }
     }
 }
-mod choice;
 pub mod difference;
+mod disk_ranking;
 pub mod exit;
-mod identity {
+mod disk_id {
     //! The unique identity of a disk, as an attribute of sysfs that can be read again when it
     //! matters: before mkfs, in a udev rule.
     //!
@@ -172,12 +169,12 @@ mod identity {
     pub struct Identity {
         /// The file, below the disk's directory in /sys/class/block: `device/wwid`.
         pub file: String,
-        /// Its value, trimmed: letters, digits, single characters of `_-.:` and blanks only.
+        /// Its value, trimmed: only letters, digits, `_-.:` and blanks.
         pub value: String,
     }
 
     /// The identifying attribute of a disk, if one was read on this very machine and is plain text.
-    pub fn of(report: &Report, disk: &Subject) -> Option<Identity> {
+    pub fn stable_id(report: &Report, disk: &Subject) -> Option<Identity> {
         let facts = [&device::UNIT, &device::SERIAL, &device::DM_UUID];
         facts
             .into_iter()
@@ -191,16 +188,19 @@ mod identity {
                     .strip_prefix("/sys/class/block/")?
                     .strip_prefix(disk.name())?
                     .strip_prefix('/')?;
+                // All namespaces of an NVMe disk have the same device/serial.
                 let shared = fact.name() == device::SERIAL.name() && file == "device/serial";
                 let value = reading.value()?;
-                (!shared && plain(file, "_/") && plain(value, "_-.: ")).then(|| Identity {
-                    file: file.to_owned(),
-                    value: value.clone(),
+                (!shared && is_plain_text(file, "_/") && is_plain_text(value, "_-.: ")).then(|| {
+                    Identity {
+                        file: file.to_owned(),
+                        value: value.clone(),
+                    }
                 })
             })
     }
 
-    fn plain(text: &str, also: &str) -> bool {
+    fn is_plain_text(text: &str, also: &str) -> bool {
         let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
         text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(good)
@@ -243,20 +243,22 @@ mod identity {
                 let disk = Subject::device("sdc");
                 for (fact, (file, value)) in &facts {
                     let source = Source::file(format!("/sys/class/block/sdc/{file}"));
-                    report.facts.know(&disk, fact, (*value).to_owned(), source);
+                    report
+                        .facts
+                        .insert_known(&disk, fact, (*value).to_owned(), source);
                 }
                 let expect = expect.map(|(file, value)| Identity {
                     file: file.to_owned(),
                     value: value.to_owned(),
                 });
-                assert_eq!(of(&report, &disk), expect);
+                assert_eq!(stable_id(&report, &disk), expect);
                 report.host.live = false;
-                assert_eq!(of(&report, &disk), None, "a capture masks it");
+                assert_eq!(stable_id(&report, &disk), None, "a capture masks it");
             }
         }
     }
 }
-pub mod needed {
+pub mod missing_facts {
     //! The unknown facts that a target needs: those missing for its verdict, and those that would
     //! decide its rules.
     //!
@@ -268,45 +270,47 @@ pub mod needed {
 
     use super::{Report, TargetSummary};
     use walwise_judge::rules::{Finding, Outcome};
-    use walwise_model::facts::{FactSet, Need, Scope, Subject};
+    use walwise_model::facts::{FactSet, MissingFact, Scope, Subject};
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Needed {
+    pub struct RequiredFact {
         /// The fact, why it is unknown, and its remedy.
-        pub need: Need,
+        pub need: MissingFact,
         /// The rules that it would help to decide; empty where only the verdict needs it.
         pub rules: Vec<String>,
     }
 
-    /// The needs of a target, given the findings that concern it: those of its verdict come first.
-    pub fn of_target<'a>(
+    /// The missing facts of a target, those of its verdict first; `about` are the findings about
+    /// it.
+    pub fn target_missing_facts<'a>(
         report: &Report,
         target: &TargetSummary,
         about: impl IntoIterator<Item = &'a Finding>,
-    ) -> Vec<Needed> {
+    ) -> Vec<RequiredFact> {
         let way = TargetScope::new(&report.facts, target);
-        let mut all = Collected::default();
+        let mut all = MissingFacts::default();
         let missing = report
             .verdict(&target.target)
             .into_iter()
             .flat_map(|verdict| &verdict.missing);
         missing
-            .filter(|need| way.holds(&need.subject))
+            .filter(|need| way.contains(&need.subject))
             .for_each(|need| all.add(need, None));
         for finding in about {
             let Outcome::Undecided { needs } = &finding.outcome else {
                 continue;
             };
-            // Facts of a measurement are requested with the price of a commit, not one by one.
-            let to_read =
-                |need: &&Need| !need.fact.starts_with("probe.") && way.holds(&need.subject);
+            // The report asks for a measurement as a whole, not for each of its facts.
+            let to_read = |need: &&MissingFact| {
+                !need.fact.starts_with("probe.") && way.contains(&need.subject)
+            };
             needs
                 .iter()
                 .flatten()
                 .filter(to_read)
                 .for_each(|need| all.add(need, Some(&finding.rule)));
         }
-        all.needed
+        all.entries
     }
 
     /// The subjects that belong to a target.
@@ -347,34 +351,34 @@ pub mod needed {
         }
 
         /// Whether a subject belongs to it; the host always does.
-        pub fn holds(&self, subject: &Subject) -> bool {
+        pub fn contains(&self, subject: &Subject) -> bool {
             subject.scope() == Scope::Host
                 || self.own.contains(subject)
                 || self.servers.contains(subject)
         }
     }
 
-    /// Each fact once, in order of arrival.
+    /// Each fact once, in order of insertion.
     #[derive(Default)]
-    struct Collected {
-        needed: Vec<Needed>,
-        at: BTreeMap<(Subject, String), usize>,
+    struct MissingFacts {
+        entries: Vec<RequiredFact>,
+        positions: BTreeMap<(Subject, String), usize>,
     }
 
-    impl Collected {
-        fn add(&mut self, need: &Need, rule: Option<&str>) {
-            let next = self.needed.len();
+    impl MissingFacts {
+        fn add(&mut self, need: &MissingFact, rule: Option<&str>) {
+            let next = self.entries.len();
             let at = *self
-                .at
+                .positions
                 .entry((need.subject.clone(), need.fact.clone()))
                 .or_insert(next);
             if at == next {
-                self.needed.push(Needed {
+                self.entries.push(RequiredFact {
                     need: need.clone(),
                     rules: Vec::new(),
                 });
             }
-            let rules = self.needed.get_mut(at).map(|needed| &mut needed.rules);
+            let rules = self.entries.get_mut(at).map(|needed| &mut needed.rules);
             if let Some((rules, rule)) = rules
                 .zip(rule)
                 .filter(|(rules, rule)| !rules.iter().any(|one| one == rule))
@@ -386,12 +390,12 @@ pub mod needed {
 }
 mod mkfs;
 mod options;
-mod order {
+mod urgency {
     //! The urgency of a target, by which the text and the screens order targets. The causes are
     //! decided elsewhere; this module only compares.
 
     use super::{Report, TargetSummary};
-    use walwise_judge::durability::Standing;
+    use walwise_judge::durability::VerdictKind;
 
     /// The urgency of a target, most urgent first. A critical finding raises a target although its
     /// verdict is durable, because the finding can be about the next boot.
@@ -418,12 +422,12 @@ mod order {
         pub fn urgency(&self, target: &TargetSummary, critical: impl FnOnce() -> bool) -> Urgency {
             match self.verdict(&target.target).map(|verdict| verdict.standing) {
                 _ if target.kind.is_device() => Urgency::Device,
-                Some(Standing::AtRisk) => Urgency::AtRisk,
-                Some(Standing::Contradictory) => Urgency::Contradictory,
+                Some(VerdictKind::AtRisk) => Urgency::AtRisk,
+                Some(VerdictKind::Contradictory) => Urgency::Contradictory,
                 _ if critical() => Urgency::Critical,
-                Some(Standing::Unproven) => Urgency::Unproven,
-                Some(Standing::ProvenByDrill) => Urgency::ProvenByDrill,
-                Some(Standing::Durable) => Urgency::Durable,
+                Some(VerdictKind::Unproven) => Urgency::Unproven,
+                Some(VerdictKind::ProvenByDrill) => Urgency::ProvenByDrill,
+                Some(VerdictKind::Durable) => Urgency::Durable,
                 None => Urgency::Unjudged,
             }
         }
@@ -437,23 +441,22 @@ mod remedy {
     //! which is meant for findings without any; a rule that a user raised may lack it.
 
     use super::Withheld;
-    use walwise_judge::rules::{Change, Finding, Level, Mending, Outcome};
+    use walwise_judge::rules::{Change, Finding, Fix, Level, Outcome};
 
-    /// Gives every applying critical finding its remedy.
-    pub fn give(findings: &mut [Finding], withheld: &[Withheld]) {
+    pub fn fill_in(findings: &mut [Finding], withheld: &[Withheld]) {
         let critical = |finding: &&mut Finding| {
             finding.level == Level::Critical && finding.outcome == Outcome::Applies
         };
         for finding in findings.iter_mut().filter(critical) {
             let told = finding.remedy.take();
-            finding.remedy = by_advice(finding)
+            finding.remedy = from_advice(finding)
                 .or(told)
-                .or_else(|| none(finding, withheld))
-                .or_else(|| Some(raised()));
+                .or_else(|| from_withheld(finding, withheld))
+                .or_else(|| Some(without_remedy()));
         }
     }
 
-    fn by_advice(finding: &Finding) -> Option<Mending> {
+    fn from_advice(finding: &Finding) -> Option<Fix> {
         let changes = finding
             .advice
             .iter()
@@ -464,61 +467,62 @@ mod remedy {
                     format!(
                         "Move {} to {}.",
                         finding.subject.name(),
-                        advice.change.words()
+                        advice.change.describe()
                     )
                 } else {
-                    format!("{}: {}", advice.setting, advice.change.words())
+                    format!("{}: {}", advice.setting, advice.change.describe())
                 }
             })
             .collect();
-        (!all.is_empty()).then(|| Mending {
+        (!all.is_empty()).then(|| Fix {
             here: true,
-            says: all.join("; "),
+            text: all.join("; "),
         })
     }
 
-    fn none(finding: &Finding, withheld: &[Withheld]) -> Option<Mending> {
+    fn from_withheld(finding: &Finding, withheld: &[Withheld]) -> Option<Fix> {
         let of = |one: &&Withheld| one.rule == finding.rule && one.subject == finding.subject;
         let one = withheld.iter().find(of)?;
-        Some(Mending {
+        Some(Fix {
             here: false,
-            says: format!("Withheld: {}. {}", one.advice, one.because),
+            text: format!("Withheld: {}. {}", one.advice, one.because),
         })
     }
 
-    /// For a rule of lower level that a user's file made critical.
-    fn raised() -> Mending {
-        let says = "None is known: a user's file raised this rule to critical, and the rule names no remedy.";
-        Mending {
+    /// For a rule that a user's file raised to critical: below that level a remedy is optional.
+    fn without_remedy() -> Fix {
+        let says =
+            "No fix is known: a user's file raised this rule to critical, and the rule names none.";
+        Fix {
             here: false,
-            says: says.to_owned(),
+            text: says.to_owned(),
         }
     }
 }
 mod answers;
 mod build;
 pub mod conf;
+pub mod export;
 pub mod fixes;
 mod format;
 mod hop;
 pub mod html;
 pub mod json;
-mod kept;
+pub mod latency;
 pub mod markdown;
 mod monitoring;
 mod mysql;
-mod origin;
-pub mod paste;
 mod plan;
 mod postgres;
-pub mod price;
 pub mod recommendation;
 mod remount;
+mod saved;
 pub mod script;
+mod setting_source;
 mod stack;
-pub mod telling;
 pub mod text;
 pub mod upgrade;
+pub mod view;
 mod what_if {
     //! The differences under assumed facts: a part of the report of the real machine, which stays
     //! unchanged.
@@ -529,7 +533,7 @@ mod what_if {
 
     use std::collections::BTreeSet;
 
-    use super::difference::{Kept, difference};
+    use super::difference::{ReportSnapshot, difference};
     use super::model::Report;
     use super::model::difference::Class;
     use super::model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
@@ -551,20 +555,23 @@ mod what_if {
             supposed: &Report,
             pretended: &Report,
         ) -> Self {
-            let mut difference = difference(&Kept::from_report(real), &Kept::from_report(supposed));
+            let mut difference = difference(
+                &ReportSnapshot::from_report(real),
+                &ReportSnapshot::from_report(supposed),
+            );
             difference
                 .findings
                 .retain(|finding| finding.class != Class::Same);
-            let (before, now) = (steps(real), steps(supposed));
-            let gone = before.difference(&now).map(|step| change(step, false));
+            let (before, now) = (plan_steps(real), plan_steps(supposed));
+            let gone = before.difference(&now).map(|step| step_change(step, false));
             let mut steps: Vec<StepChange> = now
                 .difference(&before)
-                .map(|step| change(step, true))
+                .map(|step| step_change(step, true))
                 .collect();
             steps.extend(gone);
             steps.sort();
-            let given = dangerous(real);
-            let mut would_be_offered = dangerous(pretended);
+            let given = risky_offers(real);
+            let mut would_be_offered = risky_offers(pretended);
             would_be_offered.retain(|offer| !given.contains(offer));
             Self {
                 assumed,
@@ -576,18 +583,21 @@ mod what_if {
     }
 
     /// Every step by target, subject and change.
-    fn steps(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
+    fn plan_steps(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
         let plans = report.plans.iter();
         let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));
         steps
             .map(|(target, step)| {
-                let advice = format!("{}: {}", step.advice.setting, step.advice.change.words());
+                let advice = format!("{}: {}", step.advice.setting, step.advice.change.describe());
                 (target.clone(), step.subject.clone(), advice)
             })
             .collect()
     }
 
-    fn change((target, subject, advice): &(Subject, Subject, String), comes: bool) -> StepChange {
+    fn step_change(
+        (target, subject, advice): &(Subject, Subject, String),
+        comes: bool,
+    ) -> StepChange {
         StepChange {
             target: target.clone(),
             comes,
@@ -596,8 +606,8 @@ mod what_if {
         }
     }
 
-    /// Everything in a report that can lose data.
-    fn dangerous(report: &Report) -> Vec<WouldBeOffered> {
+    /// Advice in a report that can lose data.
+    fn risky_offers(report: &Report) -> Vec<WouldBeOffered> {
         let of = |finding: &Finding| {
             let risky = finding
                 .advice
@@ -606,8 +616,8 @@ mod what_if {
             let offers = risky.map(|advice| WouldBeOffered {
                 rule: finding.rule.clone(),
                 subject: finding.subject.clone(),
-                advice: format!("{}: {}", advice.setting, advice.change.words()),
-                price: advice.price.clone(),
+                advice: format!("{}: {}", advice.setting, advice.change.describe()),
+                price: advice.tradeoff.clone(),
             });
             offers.collect::<Vec<_>>()
         };
@@ -619,13 +629,12 @@ mod what_if {
 #[cfg(any(test, feature = "testing"))]
 pub mod sample;
 
-pub use build::{Concerns, Input, RunContext, build, host_summary};
+pub use build::{Input, RunContext, SubjectsByTarget, build, host_summary};
 pub use content::DeviceContent;
 pub use format::Format;
-pub use kept::KeptReport;
-pub use mkfs::{chosen, command as mkfs_command};
+pub use mkfs::{command as mkfs_command, planned_filesystem};
 pub use model::answer::{AnswerAction, Topic};
-pub use model::price::Price;
+pub use model::latency::CommitLatency;
 pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 pub use model::{
@@ -634,6 +643,7 @@ pub use model::{
     Withheld,
 };
 pub use monitoring::{Health, Protocol};
+pub use saved::SavedReport;
 
 pub use plan::{FilesystemRefusal, Overrides};
 pub use what_if::can_be_assumed;

@@ -1,19 +1,20 @@
 //! The whole report as a Markdown document, for a ticket or a review.
 //!
-//! It says what [`super::telling`] has, in lists, tables and blocks of code, and at its end the
-//! sources; what is escaped, and how, is the business of [`write`].
+//! It renders the sections of [`super::telling`] as lists, tables and code blocks; [`write`]
+//! escapes text.
 
 mod write;
 
 use super::Report;
-use super::telling::{
-    self, Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Rank, Section,
+use super::text::layer_cells;
+use super::view::{
+    self, Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
+    Section,
 };
-use super::text::layer;
-use walwise_model::quote::comment;
+use walwise_model::escape::comment;
+use walwise_model::parallel;
 use walwise_model::text::page::TextBuilder;
-use walwise_model::workers;
-use write::{MarkdownWriter, cell, code, phrase, text};
+use write::{MarkdownWriter, cell, code, escaped_text, rich_text};
 
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
@@ -26,51 +27,53 @@ pub fn render(report: &Report) -> String {
     } else {
         " In a capture names and numbers may be masked."
     };
-    document.para(&format!(
-        "For review: nothing was changed, commands are to be read before they are run, and what needs root says so.{masked}"
+    document.paragraph(&format!(
+        "For review: nothing was changed. Read commands before you run them; those that need root say so.{masked}"
     ));
-    for group in workers::each(&telling::groups(report), |sections| drawn(sections)) {
+    for group in parallel::map(&view::section_groups(report), |sections| {
+        render_sections(sections)
+    }) {
         document.append(&group);
     }
-    document.finish()
+    document.into_string()
 }
 
-/// Sections alone under a title, such as those of a kept report.
-pub fn sections(title: &str, sections: &[Section]) -> String {
+/// A document of sections alone, such as those of a saved report.
+pub fn render_document(title: &str, sections: &[Section]) -> String {
     let mut document = MarkdownWriter::default();
-    document.heading(1, &text(title));
-    document.append(&drawn(sections));
-    document.finish()
+    document.heading(1, &escaped_text(title));
+    document.append(&render_sections(sections));
+    document.into_string()
 }
 
-fn drawn(sections: &[Section]) -> MarkdownWriter {
+fn render_sections(sections: &[Section]) -> MarkdownWriter {
     let mut document = MarkdownWriter::default();
     for section in sections {
-        draw(&mut document, section);
+        write_section(&mut document, section);
     }
     document
 }
 
-fn draw(document: &mut MarkdownWriter, section: &Section) {
+fn write_section(document: &mut MarkdownWriter, section: &Section) {
     if !section.heading.is_empty() {
-        let level = match section.rank {
-            Rank::Top => 2,
-            Rank::Part => 3,
+        let level = match section.heading_level {
+            HeadingLevel::Top => 2,
+            HeadingLevel::Part => 3,
         };
-        document.heading(level, &phrase(&section.heading));
+        document.heading(level, &rich_text(&section.heading));
     }
-    document.para(&phrase(&section.lead));
+    document.paragraph(&rich_text(&section.lead));
     for element in &section.elements {
         match element {
-            Element::Sentence(says) => document.para(&phrase(says)),
-            Element::Bullets(all) => bullets(document, all),
-            Element::Grid(columns) => grid(document, columns),
+            Element::Sentence(says) => document.paragraph(&rich_text(says)),
+            Element::Bullets(all) => write_bullets(document, all),
+            Element::Grid(columns) => write_grid(document, columns),
             Element::Stack(layers) => {
                 let mut page = TextBuilder::unbounded();
                 let row = |one| {
-                    layer(one)
+                    layer_cells(one)
                         .iter()
-                        .map(|cell| comment::inline(cell))
+                        .map(|cell| comment::escape_line(cell))
                         .collect()
                 };
                 page.table(
@@ -80,93 +83,97 @@ fn draw(document: &mut MarkdownWriter, section: &Section) {
                 );
                 document.code("text", &page.finish().lines().collect::<Vec<_>>());
             }
-            Element::Instructions(steps) => instructions(document, steps),
+            Element::Instructions(steps) => write_steps(document, steps),
         }
     }
 }
 
-/// What stands in the cells of a table.
-const CELLS: Cells<String> = Cells {
-    text,
+const CELL_RENDERERS: CellRenderer<String> = CellRenderer {
+    text: escaped_text,
     code,
-    phrase,
-    mark,
-    told,
+    rich_text,
+    badge: badge_text,
+    bullet: bullet_text,
 };
 
-fn bullets(document: &mut MarkdownWriter, all: &Bullets) {
+fn write_bullets(document: &mut MarkdownWriter, all: &Bullets) {
     let bullets = &all.bullets;
     if all.head.is_empty() {
-        document.list(&bullets.iter().map(item).collect::<Vec<_>>());
+        document.list(&bullets.iter().map(bullet_line).collect::<Vec<_>>());
     } else {
-        let (head, rows) = all.table(&CELLS);
+        let (head, rows) = all.table(&CELL_RENDERERS);
         document.table(&head, &[], &rows);
     }
-    for one in bullets
-        .iter()
-        .filter(|one| one.beneath.iter().any(|detail| inline(detail).is_none()))
-    {
-        document.para(&format!("{}:", phrase(&one.says)));
-        details(
+    for one in bullets.iter().filter(|one| {
+        one.details
+            .iter()
+            .any(|detail| inline_text(detail).is_none())
+    }) {
+        document.paragraph(&format!("{}:", rich_text(&one.text)));
+        write_details(
             document,
-            one.beneath.iter().filter(|detail| inline(detail).is_none()),
+            one.details
+                .iter()
+                .filter(|detail| inline_text(detail).is_none()),
         );
     }
 }
 
-/// A bullet as a sentence.
-fn item(bullet: &Bullet) -> String {
-    let mut words: Vec<String> = bullet.marks.iter().map(mark).collect();
-    words.extend((!bullet.of.is_empty()).then(|| text(&bullet.of)));
-    words.push(told(bullet));
+fn bullet_line(bullet: &Bullet) -> String {
+    let mut words: Vec<String> = bullet.badges.iter().map(badge_text).collect();
+    words.extend((!bullet.subject.is_empty()).then(|| escaped_text(&bullet.subject)));
+    words.push(bullet_text(bullet));
     words.join(": ")
 }
 
-/// What is said of a bullet, with the sentences beneath it.
-fn told(bullet: &Bullet) -> String {
+/// The text of a bullet with its inline details.
+fn bullet_text(bullet: &Bullet) -> String {
     bullet
-        .beneath
+        .details
         .iter()
-        .filter_map(inline)
-        .fold(phrase(&bullet.says), |all, more| all + " — " + &more)
+        .filter_map(inline_text)
+        .fold(rich_text(&bullet.text), |all, more| all + " — " + &more)
 }
 
-fn mark(mark: &Mark) -> String {
+fn badge_text(mark: &Badge) -> String {
     match mark {
-        Mark::Setting(setting) => phrase(setting),
-        Mark::Level(..)
-        | Mark::Standing(_)
-        | Mark::Verdict(..)
-        | Mark::Layer(_)
-        | Mark::Change(_)
-        | Mark::Remark(_) => text(&mark.words()),
+        Badge::Setting(setting) => rich_text(setting),
+        Badge::Level(..)
+        | Badge::Standing(_)
+        | Badge::Verdict(..)
+        | Badge::Layer(_)
+        | Badge::Change(_)
+        | Badge::Remark(_) => escaped_text(&mark.text()),
     }
 }
 
-/// What may stand in the cell of a table.
-fn inline(detail: &Detail) -> Option<String> {
+/// A detail that fits into a table cell.
+fn inline_text(detail: &Detail) -> Option<String> {
     match detail {
-        Detail::Sentence(says) | Detail::More(says) => Some(phrase(says)),
-        Detail::Field(label, says) => Some(format!("{label}: {}", phrase(says))),
-        Detail::Aside(..) | Detail::Becomes { .. } | Detail::Commands(..) | Detail::Own(_) => None,
+        Detail::Sentence(says) | Detail::Continuation(says) => Some(rich_text(says)),
+        Detail::Field(label, says) => Some(format!("{label}: {}", rich_text(says))),
+        Detail::Verbose(..)
+        | Detail::Diff { .. }
+        | Detail::Commands(..)
+        | Detail::UserCommand(_) => None,
     }
 }
 
-fn grid(document: &mut MarkdownWriter, grid: &Grid) {
+fn write_grid(document: &mut MarkdownWriter, grid: &Grid) {
     let rows: Vec<Vec<String>> = grid
         .rows
         .iter()
         .map(|row| row.iter().map(cell).collect())
         .collect();
-    document.table(&grid.head, &grid.right, &rows);
+    document.table(&grid.head, &grid.right_aligned, &rows);
 }
 
-/// Steps in a table, then each with its reasons and commands.
-fn instructions(document: &mut MarkdownWriter, steps: &[Instruction]) {
+/// A table of steps, then each with its reasons and commands.
+fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
     document.table(
         &Instruction::HEAD,
         &[true],
-        &Instruction::table(steps, &CELLS),
+        &Instruction::table(steps, &CELL_RENDERERS),
     );
     for step in steps {
         let number = step
@@ -176,48 +183,44 @@ fn instructions(document: &mut MarkdownWriter, steps: &[Instruction]) {
         let what = format!(
             "{} of {}: {}",
             code(step.setting),
-            text(&step.of),
-            text(&step.change)
+            escaped_text(&step.subject),
+            escaped_text(&step.change)
         );
         document.heading(4, &format!("{number}{what}"));
-        match &step.beneath {
-            Some(beneath) => details(document, beneath.iter()),
-            None => document.para("As told above."),
+        match &step.details {
+            Some(beneath) => write_details(document, beneath.iter()),
+            None => document.paragraph("As above."),
         }
     }
 }
 
 /// Fields as a list, commands as one block.
-fn details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d Detail>) {
+fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d Detail>) {
     let (mut items, mut commands, mut own): (Vec<String>, Vec<String>, Vec<String>) =
         Default::default();
     for detail in details {
         match detail {
-            Detail::Sentence(says) => items.push(phrase(says)),
-            Detail::More(says) => match items.last_mut() {
-                Some(last) => last.extend([" — ", &phrase(says)]),
-                None => items.push(phrase(says)),
+            Detail::Sentence(says) => items.push(rich_text(says)),
+            Detail::Continuation(says) => match items.last_mut() {
+                Some(last) => last.extend([" — ", &rich_text(says)]),
+                None => items.push(rich_text(says)),
             },
-            Detail::Field(label, says) | Detail::Aside(label, says) => {
-                items.push(format!("{label}: {}", phrase(says)));
+            Detail::Field(label, says) | Detail::Verbose(label, says) => {
+                items.push(format!("{label}: {}", rich_text(says)));
             }
-            Detail::Becomes { whole, .. } => {
-                items.extend(
-                    whole
-                        .iter()
-                        .map(|whole| format!("becomes: {}", code(whole))),
-                );
+            Detail::Diff { result: whole, .. } => {
+                items.extend(whole.iter().map(|whole| format!("result: {}", code(whole))));
             }
             Detail::Commands(label, all) => {
                 commands.push(format!("# {label}"));
                 commands.extend(all.iter().map(ToString::to_string));
             }
-            Detail::Own(one) => {
+            Detail::UserCommand(one) => {
                 own.push(format!(
                     "{}: {} — {}",
-                    one.purpose.word(),
+                    one.purpose.as_str(),
                     code(&one.command),
-                    text(&one.sentence())
+                    escaped_text(&one.sentence())
                 ));
             }
         }

@@ -1,29 +1,27 @@
-//! The report as a value. Field names are the JSON's. Fields are only added, and [`SCHEMA_VERSION`]
-//! counts changes of meaning.
+//! The report as a value; field names are those of the JSON. Fields are only added;
+//! [`SCHEMA_VERSION`] counts changes of meaning.
 
 pub mod answer;
 pub mod difference;
-pub mod price {
-    //! What a commit costs on a target, small enough to be carried from report to report. It is
-    //! made and read in [`crate::price`].
+pub mod latency {
+    //! Commit latency of a target, small enough to be copied from report to report by
+    //! [`crate::price`].
 
     use serde::{Deserialize, Serialize};
 
     use walwise_measure::measure::Method;
     use walwise_model::facts::Subject;
 
-    /// What a commit costs on a target, by the last run that measured it.
+    /// Commit latency of a target, from the last run that measured it.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Price {
-        /// The target.
+    pub struct CommitLatency {
         pub target: Subject,
-        /// When the measurement began, RFC 3339.
+        /// Start of the measurement, RFC 3339.
         pub when: String,
-        /// The layers beneath it at that time. Where they are others now, the price is no longer
-        /// told.
+        /// The layers below the target at that time. The figures are dropped once they differ.
         pub layers: Vec<String>,
-        /// Of each method that a server could use, for commits of one page.
+        /// Each sync method that the server can use, for commits of one page.
         pub methods: Vec<MethodPrice>,
     }
 
@@ -31,43 +29,41 @@ pub mod price {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MethodPrice {
-        /// The method.
         pub method: Method,
-        /// Whether it is the one in force, or the one to use where none is known to be.
+        /// Whether it is the method in force, or the recommended one if that is unknown.
         pub chosen: bool,
         /// Median of paced commits.
         pub median_us: f64,
         /// The 95 % interval of the median.
         pub low_us: f64,
         pub high_us: f64,
-        /// From 1,000 commits on.
+        /// Only from 1,000 commits on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub p99_us: Option<f64>,
     }
 }
 pub mod upgrade;
 pub mod what_if {
-    //! What would be different under assumed facts, as a part of the report of the real machine. It
-    //! is found in [`crate::what_if`].
+    //! The differences under assumed facts, as a part of the report of the real host. Made in
+    //! [`crate::what_if`].
 
     use serde::Serialize;
 
     use super::difference::Difference;
     use walwise_model::facts::{Reading, Subject, Value};
 
-    /// What would be different, and because of what.
+    /// The assumptions and the differences that follow.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct WhatIf {
-        /// What is assumed.
+        /// The assumed facts.
         pub assumed: Vec<Assumed>,
-        /// What is different then; `before` is the machine as it is. Values of *now* are assumed,
-        /// or follow from what is.
+        /// The differences; `before` is the real host, *now* the assumed one.
         pub difference: Difference,
-        /// Steps of plans that come or go.
+        /// Steps that plans gain or lose.
         pub steps: Vec<StepChange>,
-        /// Advice that can lose data, and would be offered if what is assumed had been seen and
-        /// measured on this machine.
+        /// Advice that can lose data, which would be offered if the assumptions had been read and
+        /// measured on this host.
         pub would_be_offered: Vec<WouldBeOffered>,
     }
 
@@ -99,23 +95,24 @@ pub mod what_if {
         }
     }
 
-    /// A fact that is assumed.
+    /// An assumed fact.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Assumed {
-        /// What it is about.
+        /// The subject of the fact.
         pub subject: Subject,
-        /// Its name.
+        /// The name of the fact.
         pub fact: String,
-        /// What it is assumed to be.
+        /// The assumed value.
         pub value: Value,
-        /// What is known of it.
+        /// The real reading.
         pub really: Reading<Value>,
     }
 
     impl Assumed {
-        /// *stated* for an unknown fact, else *assumed*; neither opens anything that can lose data.
-        pub fn word(&self) -> &'static str {
+        /// *stated* for an unknown fact, else *assumed*; neither allows anything that can lose
+        /// data.
+        pub fn as_str(&self) -> &'static str {
             if self.really.is_known() {
                 "assumed"
             } else {
@@ -124,31 +121,31 @@ pub mod what_if {
         }
     }
 
-    /// A step of a plan that only one of both has.
+    /// A step that only one of the two plans has.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct StepChange {
-        /// Of whose plan.
+        /// The target of the plan.
         pub target: Subject,
-        /// Whether it is in the plan then; it is in the real one otherwise.
+        /// Whether it is in the assumed plan; otherwise it is in the real one.
         pub comes: bool,
-        /// On what.
+        /// The subject to change.
         pub subject: Subject,
-        /// The setting and what to do to it.
+        /// The setting and its change.
         pub advice: String,
     }
 
-    /// Advice that can lose data and is not given.
+    /// Advice that can lose data, and so is not given for assumed facts.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct WouldBeOffered {
         /// The rule that would give it.
         pub rule: String,
-        /// On what.
+        /// The subject to change.
         pub subject: Subject,
-        /// The setting and what it would be.
+        /// The setting and its value.
         pub advice: String,
-        /// What it would cost.
+        /// Its trade-off.
         #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
         pub price: Option<String>,
     }
@@ -162,94 +159,92 @@ use serde::{Serialize, Serializer};
 use super::content::DeviceContent;
 use answer::{Answer, Topic};
 use difference::Difference;
-use price::Price;
+use latency::CommitLatency;
 use upgrade::Upgrade;
-use walwise_judge::durability::{Standing, Verdict};
+use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{
     Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally,
 };
 use walwise_measure::measure::Measurement;
+use walwise_model::escape::Command;
 use walwise_model::facts::catalog::target::TargetKind;
 use walwise_model::facts::{Area, Choice, FactRow, FactSet, Note, Subject, Value};
-use walwise_model::quote::Command;
 use walwise_model::settings::{NewFilesystem, Setting};
 use what_if::WhatIf;
 
-/// Version of the JSON's meaning.
+/// The schema version of the JSON.
 pub const SCHEMA_VERSION: u32 = 4;
 
-/// The oldest version that is read as a baseline and by `walwise show`.
+/// The oldest schema read by `--baseline` and `walwise show`.
 pub const OLDEST_SCHEMA: u32 = 3;
 
-/// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of
-/// their subjects.
+/// A report. Targets, their stacks, verdicts and plans, and facts are sorted by subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema: u32,
-    /// What made it.
+    /// The tool that made the report.
     pub tool: ToolSummary,
-    /// By which rules and tables it judges.
+    /// The rules and tables it was judged by.
     pub pack: Pack,
-    /// When, RFC 3339 in UTC.
+    /// When it was made, RFC 3339 in UTC.
     pub when: String,
-    /// The target that was asked for, as it was named; absent when everything found was looked at.
+    /// The requested target, as it was named; absent when everything found was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// Whose settings the answers are about where there is no server.
+    /// The server assumed for answers where there is none.
     #[serde(skip)]
     #[cfg_attr(any(test, feature = "testing"), schemars(skip))]
     pub engine: Area,
-    /// The machine in a line.
+    /// The host.
     pub host: HostSummary,
-    /// What was looked at.
+    /// The checked targets.
     pub targets: Vec<TargetSummary>,
-    /// The stack beneath each target.
+    /// The stack below each target.
     pub stacks: Vec<Stack>,
     /// The durability verdict of each target that is a directory.
     pub verdicts: Vec<Verdict>,
-    /// What was measured, by target.
+    /// Measurements by target.
     pub probes: Vec<ProbeResult>,
-    /// What a commit costs, by target, by the last run that measured it: this one, or one whose
-    /// report is kept.
+    /// Commit latency by target, from the last run that measured it: this one, or one whose report
+    /// was saved.
     #[serde(
         rename = "commit_latencies",
         default,
         skip_serializing_if = "Vec::is_empty"
     )]
-    pub prices: Vec<Price>,
-    /// Every rule on every subject where it applies or is undecided, in this order, the worst
-    /// first. The JSON has two lists.
+    pub prices: Vec<CommitLatency>,
+    /// Every rule on every subject where it applies or is undecided, the worst first. The JSON has
+    /// two lists.
     #[serde(flatten, serialize_with = "in_two_lists")]
     #[cfg_attr(any(test, feature = "testing"), schemars(flatten, with = "Findings"))]
     pub findings: Vec<Finding>,
-    /// What each rule came to, also those that apply to nothing here.
+    /// The results of each rule, including rules that do not apply here.
     pub rules: Vec<Tally>,
-    /// What to do, per target.
+    /// The plan of each target.
     pub plans: Vec<Plan>,
-    /// Findings that want different things of one setting.
+    /// Findings that require different values of one setting.
     pub conflicts: Vec<Conflict>,
-    /// Advice that was taken out, with the reason.
+    /// Advice that was withheld, with the reason.
     pub withheld: Vec<Withheld>,
-    /// What is different since the report that this one was compared with.
+    /// The differences from the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Difference>,
-    /// What concerns the run as a whole.
+    /// Notes about the whole run.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub warnings: Vec<Note>,
-    /// What would be different if some facts were others; nothing else in this report is about
-    /// that.
+    /// The differences under assumed facts; the rest of the report is about the real host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_if: Option<WhatIf>,
-    /// What the next kernel changes, where that was asked.
+    /// What the next kernel changes, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
-    /// Every fact.
+    /// All facts.
     pub facts: FactSet,
 }
 
-/// Findings as the JSON has them: what is so apart from what is open.
+/// The two lists of findings in the JSON.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct Findings<'a> {
@@ -273,11 +268,11 @@ fn in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Erro
 impl Report {
     /// The value of a fact by name, when known.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
-        self.facts.named(subject, fact).value()
+        self.facts.reading_by_name(subject, fact).value()
     }
 
-    /// Facts that are not known and could be. What is not there and needs nothing is no gap: a disk
-    /// without a model has no model.
+    /// Unknown facts that could be known. A fact that does not exist is no gap: some disks have no
+    /// model name.
     pub fn gaps(&self) -> impl Iterator<Item = FactRow<'_>> {
         self.facts.rows().filter(is_gap)
     }
@@ -292,43 +287,42 @@ impl Report {
 
     /// The verdict of a target.
     pub fn verdict(&self, target: &Subject) -> Option<&Verdict> {
-        found(&self.verdicts, |verdict| verdict.target.cmp(target))
+        find_sorted(&self.verdicts, |verdict| verdict.target.cmp(target))
     }
 
     /// The stack beneath a target.
     pub fn stack(&self, target: &Subject) -> Option<&Stack> {
-        found(&self.stacks, |stack| stack.target.cmp(target))
+        find_sorted(&self.stacks, |stack| stack.target.cmp(target))
     }
 
     /// The plan of a target.
     pub fn plan(&self, target: &Subject) -> Option<&Plan> {
-        found(&self.plans, |plan| plan.target.cmp(target))
+        find_sorted(&self.plans, |plan| plan.target.cmp(target))
     }
 }
 
-/// Whether a fact is not known and could be: see [`Report::gaps`].
+/// See [`Report::gaps`].
 pub(super) fn is_gap(row: &FactRow<'_>) -> bool {
     row.reading.is_gap()
 }
 
-/// The element at this place of an ordered list.
-fn found<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
+/// Binary search in a sorted list.
+fn find_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
     list.get(list.binary_search_by(place).ok()?)
 }
 
-/// What made the report.
+/// The tool that made the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct ToolSummary {
     /// `walwise`.
     pub name: String,
-    /// Its version.
     pub version: String,
-    /// How many rules were evaluated.
+    /// The number of evaluated rules.
     pub rules: usize,
 }
 
-/// The machine in a line.
+/// The host in a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct HostSummary {
@@ -340,98 +334,98 @@ pub struct HostSummary {
     pub kernel: String,
     /// `host`, `guest` or `container`, or `unknown`.
     pub seen_by: String,
-    /// Whether root looked; absent when not known.
+    /// Whether facts were collected as root; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileged: Option<bool>,
-    /// Whether this is the machine itself (`true`) or a capture of one.
+    /// Whether the facts are from the host itself (`true`) or from a capture.
     pub live: bool,
     /// The options of this run that its commands repeat.
     #[serde(skip)]
     pub options: Vec<RunOption>,
 }
 
-/// An option of walwise that says where facts come from, with its value.
+/// A command-line option that selects where facts come from, with its value.
 pub type RunOption = (&'static str, Option<String>);
 
 impl HostSummary {
-    /// A command of walwise about the same host, read in the same way; `None` where the name of a
-    /// file cannot be written.
+    /// A walwise command with the options of this run; `None` where a file name cannot be quoted.
     pub fn command(&self, command: Command) -> Option<Command> {
         self.options
             .iter()
             .try_fold(command, |command, (option, value)| {
-                let command = command.code(" ").code(option);
+                let command = command.literal(" ").literal(option);
                 match value {
-                    Some(value) => command.code(" ").value(value),
+                    Some(value) => command.literal(" ").value(value),
                     None => Some(command),
                 }
             })
     }
 }
 
-fn word<T: Choice, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(choice.word())
+fn serialize_choice<T: Choice, S: Serializer>(
+    choice: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(choice.as_str())
 }
 
-/// What advice is for.
+/// A target: a directory or a device that advice is about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct TargetSummary {
     /// The target.
     pub target: Subject,
-    /// The name people know it by: the cluster it belongs to, or its path.
+    /// Its display name: the cluster it belongs to, or its path.
     pub title: String,
     /// `directory`, `created` or `device`.
-    #[serde(serialize_with = "word")]
+    #[serde(serialize_with = "serialize_choice")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub kind: TargetKind,
-    /// Of a device: what it is.
+    /// The contents of a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<DeviceContent>,
-    /// What database servers keep there: `data`, `wal`, `tablespace`, `redo`, `binlog`,
-    /// `doublewrite`, `undo`. Empty when it is unused, absent when that is not known.
+    /// What database servers store there: `data`, `wal`, `tablespace`, `redo`, `binlog`,
+    /// `doublewrite`, `undo`. Empty when unused, absent when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
-    /// The directories that those are, each with the verdict of the target: what lies on one file
-    /// system stands and falls together.
+    /// The directories of these roles. All have the verdict of the target, because they are on one
+    /// file system.
     pub directories: Vec<DirectoryRow>,
     /// The cluster that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Subject>,
-    /// Everything whose facts and findings concern it: itself, its stack, what the next boot mounts
-    /// of it, its cluster.
+    /// All subjects that concern it: itself, its stack, its boot mounts, its cluster.
     pub subjects: Vec<Subject>,
-    /// Where there are several free disks, which to take: 1 is the first choice.
+    /// The rank among several free disks, 1 for the best.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// What the rank rests on; empty without one.
+    /// The reason for the rank; empty without one.
     pub rank_because: String,
-    /// What to use, now and recommended.
+    /// The answers: each setting, now and recommended.
     pub answers: BTreeMap<Topic, Answer>,
 }
 
-/// A directory that a database server keeps on a target.
+/// A directory of a database server on a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct DirectoryRow {
-    /// What is in it, one of the target's roles.
+    /// Its role, one of the target's.
     pub role: String,
-    /// Its path.
     pub path: String,
     /// The durability verdict, where the target has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Standing>,
+    pub verdict: Option<VerdictKind>,
 }
 
-/// The stack beneath a target, as a graph: rows in drawing order, each with what it stands on.
+/// The stack below a target, as a graph: rows in display order, each with the layers it stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Stack {
     /// The target.
     pub target: Subject,
-    /// Its layers, the target first.
+    /// The layers, the target first.
     pub layers: Vec<LayerRow>,
-    /// How many more layers it has, of which most is not in the report.
+    /// The number of further layers, mostly omitted from the report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
 }
@@ -440,18 +434,18 @@ pub struct Stack {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct LayerRow {
-    /// What it is.
+    /// The subject of the layer.
     pub subject: Subject,
-    /// How far below the target; a layer with two parents is drawn under the first.
+    /// The distance below the target; a layer with two parents is shown under the first.
     pub depth: u32,
-    /// What it is in words: `ext4 rw,relatime`, `RAID1, 2 of 2`, `Samsung SSD 870 EVO`.
+    /// A description: `ext4 rw,relatime`, `RAID1, 2 of 2`, `Samsung SSD 870 EVO`.
     #[serde(rename = "text")]
     pub says: String,
-    /// What matters of its cache, in words; empty where nothing does.
+    /// A remark on its cache; empty if none is needed.
     pub cache: String,
     /// Whether this layer decides the verdict.
     pub weakest: bool,
-    /// What it stands on.
+    /// The layers it stands on.
     pub below: Vec<Subject>,
 }
 
@@ -461,47 +455,46 @@ pub struct LayerRow {
 pub struct ProbeResult {
     /// The target.
     pub target: Subject,
-    /// What was found.
     pub measurement: Measurement,
 }
 
-/// The consistent, ordered set of advice for one target: no setting twice. Of a free disk it begins
-/// with the file system; where there is one, what needs a new one comes last.
+/// The ordered steps for one target, without contradictions: no setting twice. On a free disk it
+/// starts with the file system; on an existing one, steps that need a new file system come last.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The target.
     pub target: Subject,
-    /// What to do, in order of application, then what to keep.
+    /// Changes in order of application, then settings to keep.
     pub steps: Vec<Step>,
-    /// What may be done as well, each at its price; none of it is part of the steps.
+    /// Optional changes with trade-offs, not part of the steps.
     pub options: Vec<Step>,
-    /// Of a free disk: every file system that can be asked for.
+    /// On a free disk: every file system that can be requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filesystems: Vec<FilesystemChoice>,
 }
 
-/// A file system for a free disk: what speaks for it and against it here.
+/// A file system for a free disk, with its advantages and trade-offs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FilesystemChoice {
     /// `ext4`, `xfs`, `btrfs` or `zfs`.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub filesystem: NewFilesystem,
-    /// Whether it is the first choice here.
+    /// Whether it is the recommended one.
     pub first: bool,
-    /// Its place by published figures; `None` where no rule offers it.
+    /// Its rank by published figures; `None` if no rule offers it.
     #[serde(skip)]
     pub rank: Option<u32>,
-    /// Whether the user wants it. The plan then makes it, unless it is refused.
+    /// Whether the user requested it. The plan then creates it, unless it is refused.
     pub wanted: bool,
-    /// One line: what its rule says of it, where it can be made.
+    /// The title of its rule, if a rule offers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it costs.
+    /// Its trade-off.
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
-    /// Why it cannot be made here; absent where it can.
+    /// Why it cannot be created here; absent if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
@@ -510,71 +503,70 @@ pub struct FilesystemChoice {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Step {
-    /// On what: the target itself, its mount, a device, a boot line, a cluster.
+    /// The subject to change: the target itself, its mount, a device, a boot line, a cluster.
     pub subject: Subject,
-    /// How much it matters.
+    /// Its level.
     pub level: Level,
-    /// How sure it is.
+    /// How certain the rule is.
     pub confidence: Confidence,
-    /// What it rests on.
+    /// The basis of the advice.
     pub basis: Basis,
-    /// The rules that want it.
+    /// The rules that advise it.
     pub rules: Vec<String>,
-    /// One line: why.
+    /// One line: the reason.
     pub title: String,
-    /// What to do. For lists of options the changes of several rules are joined.
+    /// The change and its commands. For option lists, the changes of several rules are joined.
     pub advice: Advice,
-    /// What the setting will read when done, such as the whole option string.
+    /// The value of the setting afterwards, such as the complete option string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// For one choice among several, the others, best first.
+    /// For a choice among several: the others, best first.
     pub alternatives: Vec<Alternative>,
 }
 
-/// A choice that comes after the one that is advised.
+/// A choice that ranks after the recommended one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Alternative {
-    /// Its place; where it is the advised one's, there is no meaningful difference.
+    /// Its rank; if equal to that of the recommended one, there is no meaningful difference.
     pub rank: u32,
-    /// What the setting would be.
+    /// The value of the setting.
     pub value: String,
-    /// The rule that names it.
+    /// The rule that offers it.
     pub rule: String,
-    /// One line: why.
+    /// One line: the reason.
     pub title: String,
-    /// What it costs.
+    /// Its trade-off.
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
 }
 
-/// Two findings that want different things.
+/// Two findings that require different values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Conflict {
-    /// On what.
+    /// The subject of the setting.
     pub subject: Subject,
-    /// Of which setting.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub setting: &'static Setting,
-    /// What is followed: the rule, and what it wants.
+    /// The advice that is followed: its rule and its value.
     pub followed: String,
-    /// What is not.
+    /// The advice that is not followed.
     pub overruled: String,
-    /// Why this way round.
+    /// Why the first takes precedence.
     pub because: String,
 }
 
-/// Advice that was taken out.
+/// Advice that was withheld.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Withheld {
-    /// The rule that gave it.
+    /// The rule that gave the advice.
     pub rule: String,
-    /// On what.
+    /// The subject of the advice.
     pub subject: Subject,
-    /// The setting and what it would have been.
+    /// The setting and its advised value.
     pub advice: String,
-    /// Why: what would refuse it, or what is not known.
+    /// The reason: what would refuse it, or what is unknown.
     pub because: String,
 }

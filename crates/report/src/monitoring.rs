@@ -1,41 +1,47 @@
-//! The report for monitoring systems and for automation: one form each, drawn from the report's
-//! value.
+//! The report for monitoring systems: one format each.
 //!
-//! Each form keeps the contract of its reader, to the exit code. What they share is here: what
-//! counts, how much of it is named, and the words. Host, probe and clock are left to others, so a
-//! form of the same report is the same bytes.
+//! Each format follows its reader's contract, including the exit code. Shared here: what counts,
+//! how much of it is named, and the wording. The same report gives the same bytes: nothing here
+//! reads host or clock.
 
 pub mod nagios {
     //! One line for Nagios and Icinga, with performance data (Monitoring Plugins Development
     //! Guidelines).
 
-    use super::{Health, applying, line, unknown};
+    use super::{Health, applying_findings, summary_line, unknown_reason};
     use crate::exit;
     use crate::model::Report;
     use walwise_judge::rules::Level;
     use walwise_model::text::escape_lines;
 
-    /// The largest number of things of a kind that the line names, and of targets with performance
+    /// The number of verdicts and of findings that the line names, and of targets with performance
     /// data.
-    const MOST: usize = 3;
-    const MOST_PRICES: usize = 16;
+    const MAX_NAMED: usize = 3;
+    const MAX_LATENCIES: usize = 16;
 
     /// The longest text before the performance data, in characters; Nagios cuts at 8 kB.
-    const LONGEST: usize = 1000;
+    const MAX_TEXT_CHARS: usize = 1000;
 
     pub fn render(report: &Report) -> String {
-        let count = |level| applying(report, level).len();
+        let count = |level| applying_findings(report, level).len();
         let health = Health::from_report(report);
         let says = match health {
-            Health::Unknown => format!("{}; {}", unknown(report), line(report, MOST)),
-            Health::Good | Health::Warning | Health::Critical => line(report, MOST),
+            Health::Unknown => format!(
+                "{}; {}",
+                unknown_reason(report),
+                summary_line(report, MAX_NAMED)
+            ),
+            Health::Good | Health::Warning | Health::Critical => summary_line(report, MAX_NAMED),
         };
         let mut data = vec![
             format!("critical={};;0;0", count(Level::Critical)),
             format!("warning={};0;;0", count(Level::Warning)),
-            format!("undecided={};;;0", exit::undecided(report, Level::Critical)),
+            format!(
+                "undecided={};;;0",
+                exit::undecided_count(report, Level::Critical)
+            ),
         ];
-        for price in report.prices.iter().take(MOST_PRICES) {
+        for price in report.prices.iter().take(MAX_LATENCIES) {
             for row in price.methods.iter().filter(|row| row.chosen) {
                 let seconds = row.median_us / 1e6;
                 data.push(format!(
@@ -46,8 +52,8 @@ pub mod nagios {
         }
         format!(
             "WALWISE {} - {} | {}\n",
-            health.word(),
-            text(&says),
+            health.as_str(),
+            plain_text(&says),
             data.join(" ")
         )
     }
@@ -56,25 +62,24 @@ pub mod nagios {
     pub fn failure(sentence: &str) -> String {
         format!(
             "WALWISE {} - {}\n",
-            Health::Unknown.word(),
-            text(&escape_lines(sentence))
+            Health::Unknown.as_str(),
+            plain_text(&escape_lines(sentence))
         )
     }
 
-    /// Text before the bar that begins the performance data.
-    fn text(says: &str) -> String {
+    /// Text without the bar, which would begin the performance data.
+    fn plain_text(says: &str) -> String {
         let plain = |c: char| if c == '|' { '/' } else { c };
         says.lines()
             .collect::<Vec<_>>()
             .join(" ")
             .chars()
             .map(plain)
-            .take(LONGEST)
+            .take(MAX_TEXT_CHARS)
             .collect()
     }
 
-    /// A label of performance data: no equals sign and no quote, and no bar, at which readers
-    /// split.
+    /// A label of performance data, without the characters at which readers split: `=`, quote, bar.
     fn label(name: &str) -> String {
         name.chars()
             .map(|c| {
@@ -90,114 +95,116 @@ pub mod nagios {
 pub mod prometheus {
     //! Metrics for the textfile collector of Prometheus' node exporter, in its text format.
     //!
-    //! No sample has a time stamp, because the collector then skips the whole file (node_exporter,
-    //! collector/textfile.go). A metric without samples is left out, so a price that nobody
-    //! measured is absent and never 0. Findings and targets beyond a bound are counted in
-    //! `walwise_left_out`.
+    //! No sample has a timestamp, because the collector then skips the whole file (node_exporter,
+    //! collector/textfile.go). A metric without samples is left out, so an unmeasured latency is
+    //! absent and never 0. Surplus findings and targets are counted in `walwise_left_out`.
 
     use std::collections::BTreeSet;
     use std::fmt::Write as _;
 
-    use super::{MOST_FINDINGS, MOST_TARGETS, applying, standing_word};
+    use super::{MAX_FINDINGS, MAX_TARGETS, applying_findings, standing_word};
     use crate::exit;
     use crate::model::Report;
-    use walwise_judge::durability::Standing;
+    use walwise_judge::durability::VerdictKind;
     use walwise_judge::rules::Level;
     use walwise_model::facts::Choice;
 
     pub fn render(report: &Report) -> String {
         let mut page = Metrics::default();
-        page.metric("walwise_build_info", "The version of walwise.");
-        page.sample(&[("version", report.tool.version.as_str())], 1.0);
-        page.metric(
+        page.begin_metric("walwise_build_info", "The version of walwise.");
+        page.add_sample(&[("version", report.tool.version.as_str())], 1.0);
+        page.begin_metric(
             "walwise_pack_info",
             "The rules and tables in force; fingerprint is their SHA-256.",
         );
-        page.sample(
+        page.add_sample(
             &[
                 ("version", report.pack.version.as_str()),
                 ("fingerprint", report.pack.sha256.as_str()),
             ],
             1.0,
         );
-        if let Some(seconds) = seconds(&report.when) {
-            page.metric(
+        if let Some(seconds) = unix_seconds(&report.when) {
+            page.begin_metric(
                 "walwise_last_run_timestamp_seconds",
                 "When this report was made.",
             );
-            page.sample(&[], seconds);
+            page.add_sample(&[], seconds);
         }
-        let left_out = [verdicts(&mut page, report), findings(&mut page, report)];
-        prices(&mut page, report);
-        page.metric(
+        let left_out = [
+            write_verdicts(&mut page, report),
+            write_findings(&mut page, report),
+        ];
+        write_latencies(&mut page, report);
+        page.begin_metric(
             "walwise_left_out",
             "How many targets and findings have no series of their own.",
         );
         for (of, count) in ["targets", "findings"].into_iter().zip(left_out) {
-            page.sample(&[("of", of)], figure(count));
+            page.add_sample(&[("of", of)], count_value(count));
         }
         page.text
     }
 
-    fn verdicts(page: &mut Metrics, report: &Report) -> usize {
-        page.metric(
+    fn write_verdicts(page: &mut Metrics, report: &Report) -> usize {
+        page.begin_metric(
             "walwise_verdict",
-            "The durability verdict of a target: 1 for its standing, 0 for the others.",
+            "The durability verdict of a target: 1 for its verdict, 0 for the others.",
         );
-        for verdict in report.verdicts.iter().take(MOST_TARGETS) {
-            for standing in Standing::ALL {
+        for verdict in report.verdicts.iter().take(MAX_TARGETS) {
+            for standing in VerdictKind::ALL {
                 let word = standing_word(*standing);
                 let labels = [
                     ("target", verdict.target.name()),
                     ("standing", word.as_str()),
                 ];
-                page.sample(&labels, f64::from(u8::from(verdict.standing == *standing)));
+                page.add_sample(&labels, f64::from(u8::from(verdict.standing == *standing)));
             }
         }
-        report.verdicts.len().saturating_sub(MOST_TARGETS)
+        report.verdicts.len().saturating_sub(MAX_TARGETS)
     }
 
-    fn findings(page: &mut Metrics, report: &Report) -> usize {
-        page.metric("walwise_findings", "Findings that apply, by level.");
+    fn write_findings(page: &mut Metrics, report: &Report) -> usize {
+        page.begin_metric("walwise_findings", "Findings that apply, by level.");
         for level in Level::ALL {
-            page.sample(
-                &[("level", level.word())],
-                figure(applying(report, level).len()),
+            page.add_sample(
+                &[("level", level.as_str())],
+                count_value(applying_findings(report, level).len()),
             );
         }
-        page.metric(
+        page.begin_metric(
             "walwise_undecided",
             "Rules that lack more than a measurement to be decided, by level.",
         );
         for level in Level::ALL {
-            page.sample(
-                &[("level", level.word())],
-                figure(exit::undecided(report, level)),
+            page.add_sample(
+                &[("level", level.as_str())],
+                count_value(exit::undecided_count(report, level)),
             );
         }
-        page.metric(
+        page.begin_metric(
             "walwise_finding",
             "A critical finding or a warning that applies.",
         );
         let serious: Vec<_> = [Level::Critical, Level::Warning]
             .into_iter()
-            .flat_map(|level| applying(report, level))
+            .flat_map(|level| applying_findings(report, level))
             .collect();
-        for finding in serious.iter().take(MOST_FINDINGS) {
+        for finding in serious.iter().take(MAX_FINDINGS) {
             let subject = finding.subject.to_string();
             let labels = [
                 ("rule", finding.rule.as_str()),
                 ("subject", subject.as_str()),
-                ("level", finding.level.word()),
+                ("level", finding.level.as_str()),
             ];
-            page.sample(&labels, 1.0);
+            page.add_sample(&labels, 1.0);
         }
-        serious.len().saturating_sub(MOST_FINDINGS)
+        serious.len().saturating_sub(MAX_FINDINGS)
     }
 
-    fn prices(page: &mut Metrics, report: &Report) {
-        let told = || report.prices.iter().take(MOST_TARGETS);
-        page.metric(
+    fn write_latencies(page: &mut Metrics, report: &Report) {
+        let told = || report.prices.iter().take(MAX_TARGETS);
+        page.begin_metric(
             "walwise_commit_seconds",
             "Latency of a paced commit of one page by one client, by the last run that measured it.",
         );
@@ -211,55 +218,54 @@ pub mod prometheus {
                         ("stat", stat),
                     ];
                     if let Some(us) = us {
-                        page.sample(&labels, us / 1e6);
+                        page.add_sample(&labels, us / 1e6);
                     }
                 }
             }
         }
-        page.metric(
+        page.begin_metric(
             "walwise_commit_measured_timestamp_seconds",
             "When that was measured.",
         );
         for price in told() {
-            if let Some(at) = seconds(&price.when) {
-                page.sample(&[("target", price.target.name())], at);
+            if let Some(at) = unix_seconds(&price.when) {
+                page.add_sample(&[("target", price.target.name())], at);
             }
         }
     }
 
-    /// A point of time in seconds since 1970.
-    fn seconds(when: &str) -> Option<f64> {
+    fn unix_seconds(when: &str) -> Option<f64> {
         when.parse::<jiff::Timestamp>()
             .ok()
             .map(|at| at.as_second() as f64)
     }
 
-    fn figure(count: usize) -> f64 {
+    fn count_value(count: usize) -> f64 {
         count as f64
     }
 
-    /// Metrics that are being written.
+    /// A page of metrics under construction.
     #[derive(Default)]
     struct Metrics {
         text: String,
-        /// The present metric, and its head while it has no sample.
+        /// The current metric, and its head until the first sample.
         name: &'static str,
-        head: String,
-        /// The series that stand there: the collector refuses a file that has one twice.
-        seen: BTreeSet<String>,
+        pending_head: String,
+        /// The series written so far: the collector rejects a file with duplicates.
+        series: BTreeSet<String>,
     }
 
     impl Metrics {
-        /// Begins a metric; all are gauges.
-        fn metric(&mut self, name: &'static str, help: &str) {
+        /// All metrics are gauges.
+        fn begin_metric(&mut self, name: &'static str, help: &str) {
             self.name = name;
-            self.head = format!("# HELP {name} {help}\n# TYPE {name} gauge\n");
+            self.pending_head = format!("# HELP {name} {help}\n# TYPE {name} gauge\n");
         }
 
-        fn sample(&mut self, labels: &[(&str, &str)], value: f64) {
+        fn add_sample(&mut self, labels: &[(&str, &str)], value: f64) {
             let labels: Vec<String> = labels
                 .iter()
-                .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+                .map(|(name, value)| format!("{name}=\"{}\"", escape_label(value)))
                 .collect();
             let labels = if labels.is_empty() {
                 String::new()
@@ -267,16 +273,15 @@ pub mod prometheus {
                 format!("{{{}}}", labels.join(","))
             };
             let series = format!("{}{labels}", self.name);
-            if value.is_finite() && self.seen.insert(series.clone()) {
-                self.text.push_str(&std::mem::take(&mut self.head));
+            if value.is_finite() && self.series.insert(series.clone()) {
+                self.text.push_str(&std::mem::take(&mut self.pending_head));
                 let _ = writeln!(self.text, "{series} {value}");
             }
         }
     }
 
-    /// The value of a label. Text of a report is display-safe, so that a line break in it is one of
-    /// ours.
-    fn escaped(value: &str) -> String {
+    /// Escapes a label value. Report text is display-safe, so line breaks in it are our own.
+    fn escape_label(value: &str) -> String {
         value
             .replace('\\', "\\\\")
             .replace('"', "\\\"")
@@ -284,31 +289,31 @@ pub mod prometheus {
     }
 }
 
-use super::exit::{self, FailCondition, ReportConcern};
+use super::exit::{self, FailCondition, WorstResult};
 use super::model::Report;
-use walwise_judge::durability::{Standing, Verdict};
+use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::Note;
 use walwise_model::facts::note::RulesNote;
 
-/// The largest number of findings that are named one by one; the rest is counted.
-const MOST_FINDINGS: usize = 200;
+/// The most findings with their own series; the rest is counted.
+const MAX_FINDINGS: usize = 200;
 
-/// The largest number of targets that are named one by one.
-const MOST_TARGETS: usize = 100;
+/// The most targets with their own series.
+const MAX_TARGETS: usize = 100;
 
-/// Whose rules an exit code follows, and whether prices of earlier runs are told.
+/// The rules of the exit code, and whether latencies of earlier runs are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// walwise's own exit codes, about this run alone.
-    Ours,
-    /// walwise's own exit codes; prices of earlier runs are told.
+    Walwise,
+    /// walwise's own exit codes; latencies of earlier runs are included.
     Periodic,
     /// A plug-in of Nagios or Icinga (Monitoring Plugins Development Guidelines): 0 to 3.
     Nagios,
 }
 
-/// What a plug-in says of a host.
+/// The state that a plug-in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     /// Nothing at a warning or above.
@@ -316,22 +321,24 @@ pub enum Health {
     Warning,
     /// A critical finding, or a verdict that counts like one.
     Critical,
-    /// Nothing found, but a critical rule is undecided, or rules that should be in force are not.
+    /// Nothing found, but a critical rule is undecided or configured rules are missing.
     Unknown,
 }
 
 impl Health {
-    /// What a report comes to: critical before warning before unknown.
+    /// The state of a report: critical before warning before unknown.
     pub fn from_report(report: &Report) -> Self {
-        let of = |level, undecided| exit::concern(report, FailCondition { level, undecided });
+        let of = |level, undecided| exit::worst_result(report, FailCondition { level, undecided });
         match of(Level::Warning, false) {
-            ReportConcern::Found(Level::Critical) => return Self::Critical,
-            ReportConcern::Found(Level::Warning | Level::Advice | Level::Option | Level::Keep) => {
+            WorstResult::Finding(Level::Critical) => return Self::Critical,
+            WorstResult::Finding(
+                Level::Warning | Level::Advice | Level::Optional | Level::Keep,
+            ) => {
                 return Self::Warning;
             }
-            ReportConcern::Undecided | ReportConcern::Nothing => {}
+            WorstResult::Undecided | WorstResult::Nothing => {}
         }
-        let is_open = of(Level::Critical, true) == ReportConcern::Undecided;
+        let is_open = of(Level::Critical, true) == WorstResult::Undecided;
         if is_open || lacks_rules(report) {
             Self::Unknown
         } else {
@@ -340,7 +347,7 @@ impl Health {
     }
 
     /// The word of the plug-in guidelines.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Good => "OK",
             Self::Warning => "WARNING",
@@ -352,9 +359,9 @@ impl Health {
 
 impl Protocol {
     /// The exit code that replaces walwise's own, if the protocol has one.
-    pub fn code(self, health: Health) -> Option<u8> {
+    pub fn exit_code(self, health: Health) -> Option<u8> {
         match self {
-            Self::Ours | Self::Periodic => None,
+            Self::Walwise | Self::Periodic => None,
             Self::Nagios => Some(match health {
                 Health::Good => 0,
                 Health::Warning => 1,
@@ -367,44 +374,43 @@ impl Protocol {
     /// The line for a run that failed; `None` where walwise's own error is the answer.
     pub fn failure(self, sentence: &str) -> Option<String> {
         match self {
-            Self::Ours | Self::Periodic => None,
+            Self::Walwise | Self::Periodic => None,
             Self::Nagios => Some(nagios::failure(sentence)),
         }
     }
 
-    /// Whether prices of earlier runs are told.
-    pub fn tells_earlier_prices(self) -> bool {
-        !matches!(self, Self::Ours)
+    pub fn includes_earlier_latencies(self) -> bool {
+        !matches!(self, Self::Walwise)
     }
 }
 
 /// The findings of a level that apply and count, in the report's order.
-fn applying(report: &Report, level: Level) -> Vec<&Finding> {
-    let counted = exit::counted(report).into_iter();
+fn applying_findings(report: &Report, level: Level) -> Vec<&Finding> {
+    let counted = exit::counted_findings(report).into_iter();
     counted
         .filter(|finding| finding.level == level && finding.outcome == Outcome::Applies)
         .collect()
 }
 
-/// The verdicts that count as bad, the worst first.
-fn doubtful(report: &Report) -> Vec<&Verdict> {
+/// The verdicts that count like findings, the worst first.
+fn bad_verdicts(report: &Report) -> Vec<&Verdict> {
     let mut bad: Vec<&Verdict> = report
         .verdicts
         .iter()
-        .filter(|verdict| is_doubtful(verdict.standing))
+        .filter(|verdict| is_bad_verdict(verdict.standing))
         .collect();
     bad.sort_by_key(|verdict| verdict.standing);
     bad
 }
 
 /// Whether a verdict counts like a finding.
-fn is_doubtful(standing: Standing) -> bool {
-    exit::level(standing).is_some()
+fn is_bad_verdict(standing: VerdictKind) -> bool {
+    exit::verdict_level(standing).is_some()
 }
 
-/// The word of a standing in labels and JSON: `at-risk`.
-fn standing_word(standing: Standing) -> String {
-    standing.word().replace(' ', "-")
+/// A verdict as in labels and JSON: `at-risk`.
+fn standing_word(standing: VerdictKind) -> String {
+    standing.as_str().replace(' ', "-")
 }
 
 /// Whether rules that should be in force are not.
@@ -412,38 +418,36 @@ fn lacks_rules(report: &Report) -> bool {
     report
         .warnings
         .iter()
-        .any(|note| matches!(note, Note::Rules(RulesNote::Loss { .. })))
+        .any(|note| matches!(note, Note::Rules(RulesNote::NotInForce { .. })))
 }
 
-/// Why the health of a host is unknown.
-fn unknown(report: &Report) -> String {
-    let open = match exit::undecided(report, Level::Critical) {
+fn unknown_reason(report: &Report) -> String {
+    let open = match exit::undecided_count(report, Level::Critical) {
         0 => None,
         1 => Some("1 critical rule is undecided".to_owned()),
         more => Some(format!("{more} critical rules are undecided")),
     };
-    let missing =
-        lacks_rules(report).then(|| "rules are missing that should be in force".to_owned());
+    let missing = lacks_rules(report).then(|| "configured rules are missing".to_owned());
     open.into_iter()
         .chain(missing)
         .collect::<Vec<_>>()
         .join(", ")
 }
 
-/// What is wrong, in a line: verdicts, then findings by their titles, at most `most` of each.
-fn line(report: &Report, most: usize) -> String {
+/// All problems in a line: verdicts, then findings by title, at most `most` of each.
+fn summary_line(report: &Report, most: usize) -> String {
     let says =
-        |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.word());
-    let mut parts = named(&doubtful(report), most, says);
+        |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.as_str());
+    let mut parts = first_named(&bad_verdicts(report), most, says);
     for level in [Level::Critical, Level::Warning] {
         let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
-        let found = applying(report, level);
+        let found = applying_findings(report, level);
         if !found.is_empty() {
             parts.push(format!(
                 "{} {}: {}",
                 found.len(),
-                level.word(),
-                named(&found, most, title).join(", ")
+                level.as_str(),
+                first_named(&found, most, title).join(", ")
             ));
         }
     }
@@ -454,7 +458,7 @@ fn line(report: &Report, most: usize) -> String {
     }
 }
 
-fn named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> {
+fn first_named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> {
     let mut parts: Vec<String> = all.iter().take(most).map(says).collect();
     match all.len().saturating_sub(most) {
         0 => {}
@@ -465,32 +469,33 @@ fn named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> 
 
 #[cfg(test)]
 mod tests {
-    //! The forms for monitoring: their contracts over every combination of what counts, and over
+    //! The monitoring formats: their contracts over every combination of what counts, and over
     //! hostile names.
 
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{Format, price, sample};
+    use crate::{Format, latency, sample};
     use walwise_model::facts::Source;
     use walwise_model::facts::Subject;
     use walwise_model::facts::catalog::target::{FLUSH, Flush};
 
-    fn durable_with_price() -> Report {
+    fn durable_with_latency() -> Report {
         let mut report = sample::at_risk();
-        report.facts.know(
-            &sample::data(),
+        report.facts.insert_known(
+            &sample::data_target(),
             &FLUSH,
             Flush::Sent,
             Source::derived(["mount.barrier"]),
         );
-        report.prices = price::measured(&report);
+        report.prices = latency::from_measurements(&report);
         report
     }
 
-    fn with(finding: Option<Level>, undecided: bool) -> Report {
+    fn report_with(finding: Option<Level>, undecided: bool) -> Report {
         let mut report = sample::free_disk();
-        let make = |level| sample::finding("rule.one", &sample::new_disk(), level, Vec::new());
+        let make =
+            |level| sample::finding("rule.one", &sample::free_disk_target(), level, Vec::new());
         report.findings = finding.map(make).into_iter().collect();
         if undecided {
             let open = Outcome::Undecided {
@@ -517,28 +522,28 @@ mod tests {
             (Some(Level::Advice), true, Health::Unknown, 3),
         ];
         for (found, undecided, health, nagios) in cases {
-            let report = with(found, undecided);
+            let report = report_with(found, undecided);
             assert_eq!(
                 Health::from_report(&report),
                 health,
                 "{found:?} {undecided}"
             );
-            assert_eq!(Protocol::Nagios.code(health), Some(nagios));
+            assert_eq!(Protocol::Nagios.exit_code(health), Some(nagios));
             assert_eq!(
-                Protocol::Ours
-                    .code(health)
-                    .or(Protocol::Periodic.code(health)),
+                Protocol::Walwise
+                    .exit_code(health)
+                    .or(Protocol::Periodic.exit_code(health)),
                 None
             );
             let line = Format::Nagios.render(&report).unwrap();
             assert!(
-                line.starts_with(&format!("WALWISE {} - ", health.word())),
+                line.starts_with(&format!("WALWISE {} - ", health.as_str())),
                 "{line}"
             );
         }
-        let mut report = with(None, false);
+        let mut report = report_with(None, false);
         report.warnings.push(
-            RulesNote::Loss {
+            RulesNote::NotInForce {
                 sentence: "a file is gone".to_owned(),
             }
             .into(),
@@ -546,8 +551,8 @@ mod tests {
         assert_eq!(Health::from_report(&report), Health::Unknown);
     }
 
-    /// A line for a node may not say more than what was found: of an unproven verdict, and of rules
-    /// that are not in force.
+    /// The line must not claim more than was found: with an unproven verdict, and with missing
+    /// rules.
     #[test]
     fn what_is_not_known_is_not_called_fine() {
         let mut unproven = sample::at_risk();
@@ -555,11 +560,11 @@ mod tests {
         unproven
             .verdicts
             .iter_mut()
-            .for_each(|verdict| verdict.standing = Standing::Unproven);
+            .for_each(|verdict| verdict.standing = VerdictKind::Unproven);
         assert_eq!(Health::from_report(&unproven), Health::Warning);
-        let mut lost = with(None, false);
+        let mut lost = report_with(None, false);
         lost.warnings.push(
-            RulesNote::Loss {
+            RulesNote::NotInForce {
                 sentence: "a file is gone".to_owned(),
             }
             .into(),
@@ -569,12 +574,12 @@ mod tests {
             line.contains("rules are missing") && !line.contains("undecided;"),
             "{line}"
         );
-        let line = Format::Nagios.render(&with(None, true)).unwrap();
+        let line = Format::Nagios.render(&report_with(None, true)).unwrap();
         assert!(line.contains("1 critical rule is undecided"), "{line}");
     }
 
-    /// Every line is a comment or one sample without a time stamp, no series stands twice, and
-    /// every metric has its head.
+    /// Every line is a comment or a sample without a timestamp, no series occurs twice, and every
+    /// metric has its head.
     fn assert_metrics(text: &str) {
         let (mut series, mut heads) = (BTreeSet::new(), BTreeSet::new());
         for line in text.lines() {
@@ -594,7 +599,7 @@ mod tests {
 
     #[test]
     fn a_price_is_there_with_its_time_or_absent() {
-        let text = Format::Prometheus.render(&durable_with_price()).unwrap();
+        let text = Format::Prometheus.render(&durable_with_latency()).unwrap();
         assert_metrics(&text);
         assert!(
             text.contains("walwise_commit_seconds{target=\"/srv/pg/15/main\",method="),
@@ -622,14 +627,14 @@ mod tests {
         }
         assert!(
             Format::Nagios
-                .render(&durable_with_price())
+                .render(&durable_with_latency())
                 .unwrap()
                 .contains("'commit /srv/pg/15/main'=0.00")
         );
     }
 
-    /// What is undecided counts as what applies does: not beside the target that was asked for, and
-    /// not for want of a measurement alone.
+    /// Undecided findings count like applying ones: not on other targets, and not if only a
+    /// measurement is missing.
     #[test]
     fn what_is_undecided_counts_like_what_applies() {
         let undecided = |report: &Report| {
@@ -641,7 +646,7 @@ mod tests {
                 .parse::<usize>()
                 .unwrap()
         };
-        let mut report = with(None, true);
+        let mut report = report_with(None, true);
         assert_eq!(undecided(&report), 1);
         report.asked = Some(report.targets[0].title.clone());
         assert_eq!(undecided(&report), 1);
@@ -657,7 +662,7 @@ mod tests {
         );
     }
 
-    /// Ten thousand findings make a bounded number of series, and what is left out is counted.
+    /// Ten thousand findings make a bounded number of series; the rest is counted.
     #[test]
     fn the_number_of_series_is_bounded() {
         let mut report = sample::free_disk();
@@ -688,7 +693,7 @@ mod tests {
             "/%s{{x}}",
             &"/x".repeat(2000),
         ] {
-            let mut report = durable_with_price();
+            let mut report = durable_with_latency();
             let target = Subject::target(name);
             report.verdicts[0].target = target.clone();
             report.prices[0].target = target.clone();

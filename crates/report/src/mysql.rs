@@ -1,25 +1,25 @@
-//! Commands that change, verify and undo a setting of MySQL or MariaDB: what its release can do at
-//! once, and what only an option file and a restart do.
+//! Commands that change, verify and undo a setting of MySQL or MariaDB: by a statement where the
+//! release can, else by option file and restart.
 //!
-//! SET PERSIST keeps a value (MySQL 8.0 and later). SET GLOBAL does not, so the option file needs
-//! the line as well. The table of servers says which settings of which release are dynamic. A
-//! user's own commands stand beside them.
+//! SET PERSIST survives a restart (MySQL 8.0 and later). SET GLOBAL does not, so the option file
+//! needs the line as well. The table of servers lists which settings of which release are dynamic.
+//! A user's own commands are not replaced.
 
-use super::origin::{self, Stronger};
+use super::setting_source::{self, OverriddenBy};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use walwise_model::escape::{self, Command};
 use walwise_model::facts::catalog::{cluster, mysql};
 use walwise_model::facts::{Area, FactSet, Scope, ServerKind, Source, Subject};
-use walwise_model::quote::{self, Command};
-use walwise_model::servers::{self, Statement, client, has_persist};
+use walwise_model::servers::{self, Statement, client_program, has_persist};
 use walwise_model::version::Version;
 
-/// Gives the advice of findings its commands, and says whether it needs a restart.
-pub fn complete(findings: &mut [Finding], facts: &FactSet) {
+/// Adds commands to the advice of findings, and sets whether it needs a restart.
+pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
         subject, advice, ..
     } in findings
     {
-        for advice in advice.iter_mut().filter(|advice| is_of_mysql(advice)) {
+        for advice in advice.iter_mut().filter(|advice| is_mysql_setting(advice)) {
             let cluster = facts.resolve(subject, Scope::Cluster);
             if let Some(server) =
                 cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster))
@@ -30,38 +30,37 @@ pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     }
 }
 
-fn is_of_mysql(advice: &Advice) -> bool {
+fn is_mysql_setting(advice: &Advice) -> bool {
     match advice.setting.kind.area() {
         Some(Area::Mysql) => true,
         Some(Area::Pg) | None => false,
     }
 }
 
-/// What decides how a server is changed.
+/// The properties of a server that decide how to change a setting.
 struct MysqlServer {
     kind: ServerKind,
     version: Option<Version>,
     socket: Option<String>,
-    /// Whether it is known not to run: then no statement reaches it.
+    /// Whether it is known to be stopped, so that no statement reaches it.
     is_stopped: bool,
 }
 
-/// How a setting gets a value.
+/// How to set a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// By a statement, for good.
+enum SetMethod {
+    /// By SET PERSIST, permanently.
     Persist,
-    /// By a statement that is kept for the next start: where SET PERSIST wrote the value that it
-    /// has.
+    /// By SET PERSIST_ONLY for the next start, because SET PERSIST wrote the present value.
     PersistOnly,
-    /// By a statement until the next start, and for good by an option file.
+    /// By SET GLOBAL until the next start, and permanently by an option file.
     GlobalAndFile,
     /// By an option file and a restart.
     File,
 }
 
 impl MysqlServer {
-    /// `None` where it is not known whether it is MySQL or MariaDB.
+    /// `None` if it is unknown whether it is MySQL or MariaDB.
     fn from_facts(facts: &FactSet, of: &Subject) -> Option<Self> {
         Some(Self {
             kind: facts.value(of, &cluster::KIND)?,
@@ -78,174 +77,180 @@ impl MysqlServer {
         let now = advice
             .current
             .value()
-            .map(|now| advice.setting.written(now));
+            .map(|now| advice.setting.config_value(now));
         if now.as_ref() == Some(&value) {
             return;
         }
-        let way = self.way(advice, &value, now.as_deref());
+        let way = self.set_method(advice, &value, now.as_deref());
         if advice.risk <= Risk::NeedsRestart && self.version.is_some() {
             advice.risk = match way {
-                Way::Persist | Way::GlobalAndFile => Risk::None,
-                Way::PersistOnly | Way::File => Risk::NeedsRestart,
+                SetMethod::Persist | SetMethod::GlobalAndFile => Risk::None,
+                SetMethod::PersistOnly | SetMethod::File => Risk::NeedsRestart,
             };
         }
         let is_bare = advice.apply.is_empty() && advice.undo.is_empty();
         if is_bare {
-            advice.apply = self.apply(advice, way, &value);
-            advice.undo = self.undo(advice, way, now.as_deref());
+            advice.apply = self.apply_commands(advice, way, &value);
+            advice.undo = self.undo_commands(advice, way, now.as_deref());
         }
         if advice.verify.is_empty() {
             let shown = format!("SELECT @@GLOBAL.{}", advice.setting.own_name());
-            advice.verify.extend(self.client(&shown));
+            advice.verify.extend(self.client_command(&shown));
         }
     }
 
-    /// The way to give a setting a value, and the one that it has back.
-    fn way(&self, advice: &Advice, value: &str, now: Option<&str>) -> Way {
+    /// A method that can set the new value and restore the present one.
+    fn set_method(&self, advice: &Advice, value: &str, now: Option<&str>) -> SetMethod {
         let name = advice.setting.own_name();
         let Some(version) = &self.version else {
-            return Way::File;
+            return SetMethod::File;
         };
-        let by = |value: &str| servers::servers().statement(name, value, self.kind, version);
+        let by = |value: &str| servers::server_table().statement(name, value, self.kind, version);
         let both = now.map_or(by(value), |now| by(value).and(by(now)));
-        let is_persisted = origin::stronger(advice) == Some(Stronger::Persisted);
+        let is_persisted = setting_source::overridden_by(advice) == Some(OverriddenBy::Persisted);
         match both {
-            _ if self.is_stopped => Way::File,
-            Some(Statement::Persist) => Way::Persist,
-            Some(Statement::Global) => Way::GlobalAndFile,
-            None if is_persisted && has_persist(self.kind, version) => Way::PersistOnly,
-            None => Way::File,
+            _ if self.is_stopped => SetMethod::File,
+            Some(Statement::Persist) => SetMethod::Persist,
+            Some(Statement::Global) => SetMethod::GlobalAndFile,
+            None if is_persisted && has_persist(self.kind, version) => SetMethod::PersistOnly,
+            None => SetMethod::File,
         }
     }
 
-    fn apply(&self, advice: &Advice, way: Way, value: &str) -> Vec<Command> {
+    fn apply_commands(&self, advice: &Advice, way: SetMethod, value: &str) -> Vec<Command> {
         let name = advice.setting.own_name();
         match way {
-            Way::Persist => self.set("PERSIST", name, value),
-            Way::PersistOnly => restarted(self.set("PERSIST_ONLY", name, value)),
-            Way::GlobalAndFile => {
-                let mut commands = self.set("GLOBAL", name, value);
-                commands.push(in_file(advice, value));
+            SetMethod::Persist => self.set_statement("PERSIST", name, value),
+            SetMethod::PersistOnly => with_restart(self.set_statement("PERSIST_ONLY", name, value)),
+            SetMethod::GlobalAndFile => {
+                let mut commands = self.set_statement("GLOBAL", name, value);
+                commands.push(file_remark(advice, value));
                 commands
             }
-            Way::File => restarted(vec![in_file(advice, value)]),
+            SetMethod::File => with_restart(vec![file_remark(advice, value)]),
         }
     }
 
-    fn undo(&self, advice: &Advice, way: Way, now: Option<&str>) -> Vec<Command> {
+    fn undo_commands(&self, advice: &Advice, way: SetMethod, now: Option<&str>) -> Vec<Command> {
         let name = advice.setting.own_name();
         let Some(now) = now else {
-            return vec![Command::remark(
-                "the value before is not known: note what the server says first",
+            return vec![Command::comment(
+                "the value before is unknown: note the server's value first",
             )];
         };
         match way {
-            Way::Persist => self.unpersist(advice, name, now),
-            Way::PersistOnly => restarted(self.set("PERSIST_ONLY", name, now)),
-            Way::GlobalAndFile => {
-                let mut commands = self.set("GLOBAL", name, now);
-                commands.push(out_of_file(advice, now));
+            SetMethod::Persist => self.undo_persist(advice, name, now),
+            SetMethod::PersistOnly => with_restart(self.set_statement("PERSIST_ONLY", name, now)),
+            SetMethod::GlobalAndFile => {
+                let mut commands = self.set_statement("GLOBAL", name, now);
+                commands.push(undo_file_remark(advice, now));
                 commands
             }
-            Way::File => restarted(vec![out_of_file(advice, now)]),
+            SetMethod::File => with_restart(vec![undo_file_remark(advice, now)]),
         }
     }
 
-    /// The value of before, in force and in mysqld-auto.cnf, which wins over files: where nothing
-    /// was persisted, nothing is again.
-    fn unpersist(&self, advice: &Advice, name: &str, now: &str) -> Vec<Command> {
-        let says = match (origin::stronger(advice), advice.current.source()) {
-            (Some(Stronger::Persisted), _) => "SET PERSIST had written it before",
-            // What only the server says may differ from all files, mysqld-auto.cnf among them.
+    /// Restores the earlier value, in force and in mysqld-auto.cnf, which wins over files. If
+    /// nothing was persisted before, nothing is afterwards.
+    fn undo_persist(&self, advice: &Advice, name: &str, now: &str) -> Vec<Command> {
+        let says = match (
+            setting_source::overridden_by(advice),
+            advice.current.source(),
+        ) {
+            (Some(OverriddenBy::Persisted), _) => "SET PERSIST had written it before",
+            // A value reported only by the server may come from mysqld-auto.cnf.
             (_, Some(Source::Server { .. }) | None) => {
-                "whether SET PERSIST had written it before is not known: what was in force is persisted"
+                "an earlier SET PERSIST is not visible; this persists the old value"
             }
-            _ => return self.reset(name, now),
+            _ => return self.reset_persist(name, now),
         };
-        let mut commands = vec![Command::remark(says)];
-        commands.extend(self.set("PERSIST", name, now));
+        let mut commands = vec![Command::comment(says)];
+        commands.extend(self.set_statement("PERSIST", name, now));
         commands
     }
 
-    fn reset(&self, name: &str, now: &str) -> Vec<Command> {
-        let mut commands = vec![Command::remark("nothing was persisted before")];
-        commands.extend(self.statement(&format!("RESET PERSIST {name}")));
-        commands.extend(self.set("GLOBAL", name, now));
+    fn reset_persist(&self, name: &str, now: &str) -> Vec<Command> {
+        let mut commands = vec![Command::comment("nothing was persisted before")];
+        commands.extend(self.client_commands(&format!("RESET PERSIST {name}")));
+        commands.extend(self.set_statement("GLOBAL", name, now));
         commands
     }
 
-    fn set(&self, scope: &str, name: &str, value: &str) -> Vec<Command> {
-        match quote::mysql::literal(value) {
-            Some(value) => self.statement(&format!("SET {scope} {name} = {value}")),
-            None => vec![Command::remark(&format!(
+    fn set_statement(&self, scope: &str, name: &str, value: &str) -> Vec<Command> {
+        match escape::mysql::literal(value) {
+            Some(value) => self.client_commands(&format!("SET {scope} {name} = {value}")),
+            None => vec![Command::comment(&format!(
                 "{name}: this value cannot be written in a statement"
             ))],
         }
     }
 
-    fn statement(&self, sql: &str) -> Vec<Command> {
-        self.client(sql).into_iter().collect()
+    fn client_commands(&self, sql: &str) -> Vec<Command> {
+        self.client_command(sql).into_iter().collect()
     }
 
-    /// The client at the socket where the server answered; `None` where its name cannot be written.
-    fn client(&self, sql: &str) -> Option<Command> {
-        let client = Command::new(client(self.kind, self.version.as_ref()));
+    /// A client command for the server's socket; `None` where the socket's name cannot be quoted.
+    fn client_command(&self, sql: &str) -> Option<Command> {
+        let client = Command::new(client_program(self.kind, self.version.as_ref()));
         let client = match &self.socket {
-            Some(socket) => client.code(" --socket=").value(socket)?,
+            Some(socket) => client.literal(" --socket=").value(socket)?,
             None => client,
         };
-        client.code(" -e ").text(sql)
+        client.literal(" -e ").quoted_text(sql)
     }
 }
 
-/// Where the server is to find a value at its next start.
-fn in_file(advice: &Advice, value: &str) -> Command {
+/// A remark where to write a value for the next start.
+fn file_remark(advice: &Advice, value: &str) -> Command {
     let line = format!(
         "{} = {}",
         advice.setting.own_name(),
-        quote::mysql::option(value)
+        escape::mysql::option_value(value)
     );
-    Command::remark(&match Place::of(advice) {
-        Place::CommandLine => {
+    Command::comment(&match SettingPlace::from_advice(advice) {
+        SettingPlace::CommandLine => {
             format!("on the command line of the server, which wins over files: {line}")
         }
-        Place::Line(place) => format!("in the option file, instead of {place}: {line}"),
-        Place::Unset => format!("in an option file, group [mysqld]: {line}"),
+        SettingPlace::Line(place) => format!("in the option file, instead of {place}: {line}"),
+        SettingPlace::Unset => format!("in an option file, group [mysqld]: {line}"),
     })
 }
 
-/// The same, back to what it was.
-fn out_of_file(advice: &Advice, now: &str) -> Command {
+/// A remark how to undo that.
+fn undo_file_remark(advice: &Advice, now: &str) -> Command {
     let name = advice.setting.own_name();
-    let line = format!("{name} = {}", quote::mysql::option(now));
-    Command::remark(&match Place::of(advice) {
-        Place::CommandLine => format!("on the command line of the server: {line} again"),
-        Place::Line(place) => format!("in the option file, at {place}: {line} again"),
-        Place::Unset => format!("take {name} out of the option file again"),
+    let line = format!("{name} = {}", escape::mysql::option_value(now));
+    Command::comment(&match SettingPlace::from_advice(advice) {
+        SettingPlace::CommandLine => format!("on the command line of the server, restore: {line}"),
+        SettingPlace::Line(place) => format!("in the option file, at {place}, restore: {line}"),
+        SettingPlace::Unset => format!("remove {name} from the option file"),
     })
 }
 
-/// What sets a value that SET PERSIST did not write.
-enum Place {
+/// Where a value is set that SET PERSIST did not write.
+enum SettingPlace {
     CommandLine,
     /// A line of an option file.
     Line(String),
-    /// No file that is known to.
+    /// No known file sets it.
     Unset,
 }
 
-impl Place {
-    fn of(advice: &Advice) -> Self {
-        match (origin::stronger(advice), advice.current.source()) {
-            (Some(Stronger::CommandLine), _) => Self::CommandLine,
+impl SettingPlace {
+    fn from_advice(advice: &Advice) -> Self {
+        match (
+            setting_source::overridden_by(advice),
+            advice.current.source(),
+        ) {
+            (Some(OverriddenBy::CommandLine), _) => Self::CommandLine,
             (None, Some(source @ Source::File { .. })) => Self::Line(source.to_string()),
             _ => Self::Unset,
         }
     }
 }
 
-fn restarted(mut commands: Vec<Command>) -> Vec<Command> {
-    commands.push(Command::remark("then restart the server"));
+fn with_restart(mut commands: Vec<Command>) -> Vec<Command> {
+    commands.push(Command::comment("then restart the server"));
     commands
 }
 

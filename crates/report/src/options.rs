@@ -1,14 +1,13 @@
-//! Lists of options as words: mutual exclusion, and the list after a change.
+//! Option lists of mount and mkfs: mutual exclusion, and the list after a change.
 //!
-//! Mount options form families of which only one member can be in force (`noatime`, `relatime`).
-//! Options of mkfs are a flag with a list (`-O ^orphan_file`), and a repeated flag would make
-//! mke2fs forget the first. File systems print options that nobody set; those are omitted from
-//! recommendations.
+//! Mount options form families with one member in force (`noatime`, `relatime`). A repeated mkfs
+//! flag (`-O ^orphan_file`) would make mke2fs forget the first, so lists are joined. File systems
+//! print options that nobody set; recommendations omit those.
 
 use walwise_model::settings::SettingKind;
 
 /// The family of a mount option: two different members of it exclude each other.
-pub fn family(word: &str) -> &str {
+pub fn option_family(word: &str) -> &str {
     let name = word.split('=').next().unwrap_or(word);
     match name {
         "noatime" | "relatime" | "norelatime" | "strictatime" | "nostrictatime" | "atime" => {
@@ -24,8 +23,8 @@ pub fn family(word: &str) -> &str {
     }
 }
 
-/// Whether a file system prints this by itself, or every mount has it by default.
-fn noise(word: &str) -> bool {
+/// Whether the file system prints it unasked, or every mount has it by default.
+fn is_implicit(word: &str) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     matches!(
         name,
@@ -36,21 +35,21 @@ fn noise(word: &str) -> bool {
     )
 }
 
-/// Options in force as people would write them: each once, without those that file systems print by
-/// themselves.
-pub fn tidy<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+/// Options in force as an admin would write them: each once, without those that file systems print
+/// unasked.
+pub fn explicit_options<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {
-        if !noise(word) && !out.contains(word) {
+        if !is_implicit(word) && !out.contains(word) {
             out.push(word.clone());
         }
     }
     out
 }
 
-/// Options that a file system prints as a consequence of another one: ext4 with journalled data
-/// disables delayed allocation and unlocked reads (ext4_fill_super), btrfs without copy-on-write
-/// disables checksums (Documentation/admin-guide/btrfs, `nodatacow`).
+/// Options that another option causes: ext4 with journalled data disables delayed allocation and
+/// unlocked reads (ext4_fill_super), btrfs without copy-on-write disables checksums
+/// (Documentation/admin-guide/btrfs, `nodatacow`).
 fn side_effects(word: &str) -> &'static [&'static str] {
     match word {
         "data=journal" => &["nodelalloc", "nodioread_nolock", "dioread_lock"],
@@ -59,41 +58,43 @@ fn side_effects(word: &str) -> &'static [&'static str] {
     }
 }
 
-/// The options in force after a change, as people would write them; `defaults` when none is left.
-/// Consequences of a removed option are removed with it, unless they are among the `written` ones.
-pub fn changed(
+/// The options in force after a change, as an admin would write them; `defaults` if none is left.
+/// Options caused by a removed one go with it, unless they are in `written`.
+pub fn options_after(
     current: &[String],
     written: &[String],
     add: &[String],
     remove: &[String],
 ) -> String {
     let (stay, go): (Vec<&String>, Vec<&String>) =
-        current.iter().partition(|word| stays(word, add, remove));
+        current.iter().partition(|word| survives(word, add, remove));
     let caused = |word: &str| go.iter().any(|gone| side_effects(gone).contains(&word));
     let kept = stay
         .into_iter()
         .filter(|word| written.contains(word) || !caused(word));
-    listed(tidy(kept), add)
+    join_with(explicit_options(kept), add)
 }
 
-/// A written list of mount options after a change: everything in it that the change does not remove
-/// or replace.
-pub fn rewritten(written: &[String], add: &[String], remove: &[String]) -> String {
-    listed(
+/// A written list of mount options after a change; all others stay, in their order.
+pub fn rewrite_list(written: &[String], add: &[String], remove: &[String]) -> String {
+    join_with(
         written
             .iter()
-            .filter(|word| stays(word, add, remove))
+            .filter(|word| survives(word, add, remove))
             .cloned()
             .collect(),
         add,
     )
 }
 
-fn stays(word: &String, add: &[String], remove: &[String]) -> bool {
-    !remove.contains(word) && !add.iter().any(|added| family(added) == family(word))
+fn survives(word: &String, add: &[String], remove: &[String]) -> bool {
+    !remove.contains(word)
+        && !add
+            .iter()
+            .any(|added| option_family(added) == option_family(word))
 }
 
-fn listed(mut words: Vec<String>, add: &[String]) -> String {
+fn join_with(mut words: Vec<String>, add: &[String]) -> String {
     words.extend(add.iter().cloned());
     if words.is_empty() {
         "defaults".to_owned()
@@ -102,7 +103,7 @@ fn listed(mut words: Vec<String>, add: &[String]) -> String {
     }
 }
 
-/// One item of a mkfs option list: its flag (empty when the word has none) and the item.
+/// The items of a mkfs option, each with its flag, or with an empty one.
 fn mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
     let (flag, items) = match word.split_once(char::is_whitespace) {
         Some((flag, items)) if flag.starts_with('-') => (flag, items.trim()),
@@ -112,11 +113,10 @@ fn mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
     items.split(',').map(move |item| (flag, item))
 }
 
-/// The flag and the name of a mkfs item without its sign and value: two different items of one name
+/// The flag and the name of a mkfs item, without sign and value: different items of one name
 /// exclude each other.
 fn mkfs_name<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
-    // Under most flags a bare number or word is the only value; under -O and with `=` there are
-    // several.
+    // Most flags take a single value; `-O`, `-E` and `name=value` items take several.
     let several = flag == "-O" || flag == "-E" || item.contains('=') || flag.is_empty();
     let name = item
         .trim_start_matches('^')
@@ -127,7 +127,7 @@ fn mkfs_name<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
 }
 
 /// Options for mkfs joined, each flag once.
-pub fn mkfs_joined(words: &[String]) -> String {
+pub fn join_mkfs(words: &[String]) -> String {
     let mut flags: Vec<(&str, Vec<&str>)> = Vec::new();
     for (flag, item) in words.iter().flat_map(|word| mkfs_items(word)) {
         match flags.iter_mut().find(|(known, _)| *known == flag) {
@@ -142,16 +142,18 @@ pub fn mkfs_joined(words: &[String]) -> String {
 }
 
 /// Whether two words of a list setting exclude each other.
-pub fn exclude(kind: SettingKind, a: &str, b: &str) -> bool {
+pub fn are_exclusive(kind: SettingKind, a: &str, b: &str) -> bool {
     if a == b {
         return false;
     }
     match kind {
-        SettingKind::MountOptions | SettingKind::BootOptions => family(a) == family(b),
+        SettingKind::MountOptions | SettingKind::BootOptions => {
+            option_family(a) == option_family(b)
+        }
         SettingKind::MkfsOptions | SettingKind::MkfsFeatures => {
             mkfs_items(a).any(|x| mkfs_items(b).any(|y| x != y && mkfs_name(x) == mkfs_name(y)))
         }
-        // Attributes of directories: `+C` excludes `-C`. The other settings are no lists.
+        // Directory attributes: `+C` excludes `-C`. The other settings are not lists.
         SettingKind::DirectoryFlags
         | SettingKind::Filesystem
         | SettingKind::FastCommit
@@ -174,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
+    fn split_words(text: &str) -> Vec<String> {
         text.split(';')
             .filter(|word| !word.is_empty())
             .map(str::to_owned)
@@ -183,42 +185,50 @@ mod tests {
 
     #[test]
     fn one_member_of_a_family_stays() {
-        let now = words("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
+        let now = split_words("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
         assert_eq!(
-            changed(&now, &[], &words("noatime"), &words("nobarrier;barrier=0")),
+            options_after(
+                &now,
+                &[],
+                &split_words("noatime"),
+                &split_words("nobarrier;barrier=0")
+            ),
             "rw,errors=remount-ro,noatime"
         );
         assert_eq!(
-            changed(&now, &[], &words("barrier=1"), &[]),
+            options_after(&now, &[], &split_words("barrier=1"), &[]),
             "rw,errors=remount-ro,barrier=1"
         );
-        assert_eq!(changed(&words("relatime"), &[], &[], &[]), "defaults");
         assert_eq!(
-            changed(&words("discard"), &[], &words("nodiscard"), &[]),
+            options_after(&split_words("relatime"), &[], &[], &[]),
+            "defaults"
+        );
+        assert_eq!(
+            options_after(&split_words("discard"), &[], &split_words("nodiscard"), &[]),
             "nodiscard"
         );
     }
 
     #[test]
     fn side_effects_go_with_their_cause_unless_somebody_wrote_them() {
-        let now = words("rw;nodelalloc;nodioread_nolock;data=journal");
-        let (ordered, journal) = (words("data=ordered"), words("data=journal"));
-        assert_eq!(changed(&now, &[], &[], &journal), "rw");
-        assert_eq!(changed(&now, &[], &ordered, &[]), "rw,data=ordered");
+        let now = split_words("rw;nodelalloc;nodioread_nolock;data=journal");
+        let (ordered, journal) = (split_words("data=ordered"), split_words("data=journal"));
+        assert_eq!(options_after(&now, &[], &[], &journal), "rw");
+        assert_eq!(options_after(&now, &[], &ordered, &[]), "rw,data=ordered");
         assert_eq!(
-            changed(&now, &words("nodelalloc"), &[], &journal),
+            options_after(&now, &split_words("nodelalloc"), &[], &journal),
             "rw,nodelalloc"
         );
         assert_eq!(
-            changed(&now, &[], &words("noatime"), &[]),
+            options_after(&now, &[], &split_words("noatime"), &[]),
             "rw,nodelalloc,nodioread_nolock,data=journal,noatime"
         );
         assert_eq!(
-            changed(
-                &words("rw;nodatasum;nodatacow"),
+            options_after(
+                &split_words("rw;nodatasum;nodatacow"),
                 &[],
                 &[],
-                &words("nodatacow")
+                &split_words("nodatacow")
             ),
             "rw"
         );
@@ -226,39 +236,44 @@ mod tests {
 
     #[test]
     fn what_was_written_stays_written() {
-        let line =
-            words("defaults;ssd;subvolid=256;subvol=/;relatime;compress=zstd:1;nobarrier;x-mine=1");
+        let line = split_words(
+            "defaults;ssd;subvolid=256;subvol=/;relatime;compress=zstd:1;nobarrier;x-mine=1",
+        );
         assert_eq!(
-            rewritten(&line, &words("noatime"), &words("nobarrier")),
+            rewrite_list(&line, &split_words("noatime"), &split_words("nobarrier")),
             "defaults,ssd,subvolid=256,subvol=/,compress=zstd:1,x-mine=1,noatime"
         );
         assert_eq!(
-            rewritten(&words("nobarrier"), &[], &words("nobarrier")),
+            rewrite_list(&split_words("nobarrier"), &[], &split_words("nobarrier")),
             "defaults"
         );
-        assert_eq!(rewritten(&line, &[], &[]), line.join(","));
+        assert_eq!(rewrite_list(&line, &[], &[]), line.join(","));
     }
 
     #[test]
     fn mkfs_flags_appear_once() {
-        let joined = mkfs_joined(&words(
+        let joined = join_mkfs(&split_words(
             "-O ^orphan_file;-m 1;-O fast_commit;-O ^orphan_file;-E stride=16",
         ));
         assert_eq!(joined, "-O ^orphan_file,fast_commit -m 1 -E stride=16");
-        assert_eq!(mkfs_joined(&words("-K")), "-K");
+        assert_eq!(join_mkfs(&split_words("-K")), "-K");
     }
 
     #[test]
     fn what_excludes_what() {
-        assert!(exclude(MountOptions, "noatime", "relatime"));
-        assert!(exclude(MountOptions, "data=ordered", "data=journal"));
-        assert!(!exclude(MountOptions, "noatime", "nodiratime"));
-        assert!(!exclude(BootOptions, "noatime", "noatime"));
-        assert!(exclude(MkfsOptions, "-O ^orphan_file", "-O orphan_file"));
-        assert!(exclude(MkfsOptions, "-m 1", "-m 0"));
-        assert!(exclude(MkfsOptions, "-i nrext64=0", "-i nrext64=1"));
-        assert!(!exclude(MkfsOptions, "-i nrext64=0", "-m reflink=0"));
-        assert!(!exclude(MkfsOptions, "-O ^a", "-O b"));
-        assert!(exclude(DirectoryFlags, "+C", "-C"));
+        assert!(are_exclusive(MountOptions, "noatime", "relatime"));
+        assert!(are_exclusive(MountOptions, "data=ordered", "data=journal"));
+        assert!(!are_exclusive(MountOptions, "noatime", "nodiratime"));
+        assert!(!are_exclusive(BootOptions, "noatime", "noatime"));
+        assert!(are_exclusive(
+            MkfsOptions,
+            "-O ^orphan_file",
+            "-O orphan_file"
+        ));
+        assert!(are_exclusive(MkfsOptions, "-m 1", "-m 0"));
+        assert!(are_exclusive(MkfsOptions, "-i nrext64=0", "-i nrext64=1"));
+        assert!(!are_exclusive(MkfsOptions, "-i nrext64=0", "-m reflink=0"));
+        assert!(!are_exclusive(MkfsOptions, "-O ^a", "-O b"));
+        assert!(are_exclusive(DirectoryFlags, "+C", "-C"));
     }
 }

@@ -2,17 +2,16 @@
 //! last.
 //!
 //! Advice is assigned to the subject that owns the setting (a target's rule may advise its mount),
-//! then the wishes of several rules are joined in [`join`]. Options never enter the steps: a plan
-//! is a recommendation, and an option is only allowed. Level decides precedence before anything
-//! else, so that no preference overrides possible loss of data.
+//! then the advice of several rules is merged in [`join`]. Optional advice never enters the steps.
+//! Level takes precedence over everything, so that no preference overrides possible loss of data.
 
 mod join;
 mod filesystem {
-    //! The file system of a free disk: the first choice, the one that the user wants, and why
-    //! another cannot be made.
+    //! The file system of a free disk: the recommended one, the requested one, and why another
+    //! cannot be created.
     //!
-    //! A wish selects among what may be made. It opens nothing: what is refused stays refused, and
-    //! the plan is then that of the first choice.
+    //! A request selects among what may be created. What is refused stays refused, and the plan
+    //! then follows the recommendation.
 
     use std::cmp::Reverse;
 
@@ -23,11 +22,11 @@ mod filesystem {
     use walwise_model::facts::Subject;
     use walwise_model::settings::NewFilesystem;
 
-    /// Says why a file system cannot be made on a free disk; nothing where it can.
+    /// Why a file system cannot be created on a free disk; `None` if it can.
     pub type FilesystemRefusal<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
 
-    /// The file systems that can be asked for on a free disk; nothing for any other target.
-    pub fn choices(
+    /// The file systems that can be requested for a free disk; empty for other targets.
+    pub fn filesystem_choices(
         basis: &PlanBasis<'_>,
         target: &TargetSummary,
         pieces: &[AdviceItem<'_>],
@@ -35,7 +34,7 @@ mod filesystem {
         if !target
             .content
             .as_ref()
-            .is_some_and(DeviceContent::may_be_given)
+            .is_some_and(DeviceContent::is_available)
         {
             return Vec::new();
         }
@@ -45,15 +44,15 @@ mod filesystem {
         let choice = |filesystem| {
             let makes = pieces
                 .iter()
-                .find(|piece| known(made(piece.advice)) == Some(filesystem));
-            let refused = (basis.refusal)(&target.target, filesystem);
+                .find(|piece| known(created_filesystem(piece.advice)) == Some(filesystem));
+            let refused = (basis.refusal_reason)(&target.target, filesystem);
             FilesystemChoice {
                 filesystem,
                 first: first == Some(filesystem),
                 rank: makes.map(|piece| piece.advice.rank.unwrap_or(1)),
                 wanted: wanted == Some(filesystem),
                 title: makes.map(|piece| piece.finding.title.clone()),
-                price: makes.and_then(|piece| piece.advice.price.clone()),
+                price: makes.and_then(|piece| piece.advice.tradeoff.clone()),
                 refused: refused.or_else(|| {
                     makes
                         .is_none()
@@ -64,7 +63,7 @@ mod filesystem {
         NewFilesystem::ALL.into_iter().map(choice).collect()
     }
 
-    /// The file system that the user wants, where it can be made.
+    /// The requested file system, unless it is refused.
     pub fn wanted(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
         choices
             .iter()
@@ -72,14 +71,14 @@ mod filesystem {
     }
 
     impl Plan {
-        /// The file system that the plan makes because the user wants it.
+        /// The requested file system, if the plan follows the request.
         pub fn wanted(&self) -> Option<&FilesystemChoice> {
             wanted(&self.filesystems)
         }
 
-        /// That the file system is the user's wish, with the first choice beside it, or why the
-        /// plan does not follow the wish; in a sentence. `None` without one.
-        pub fn wish(&self) -> Option<String> {
+        /// A sentence about the request and the first choice, or why the request is refused. `None`
+        /// without a request.
+        pub fn requested_filesystem(&self) -> Option<String> {
             let FilesystemChoice {
                 filesystem,
                 refused,
@@ -91,17 +90,19 @@ mod filesystem {
                 None => "no file system is the first choice here".to_owned(),
             };
             Some(match refused {
-                None => format!("{filesystem}, as you want; {first}"),
+                None => format!("{filesystem}, as requested; {first}"),
                 Some(why) => format!(
-                    "{filesystem}, which you want, cannot be made: {why} This plan is without it; {first}"
+                    "{filesystem}, as requested, cannot be created: {why} The plan leaves it out; {first}"
                 ),
             })
         }
     }
 
-    /// The first choice where a file system is to be chosen.
+    /// The first choice among the advised file systems.
     pub fn first_choice<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
-        let choices = pieces.iter().filter(|piece| made(piece.advice).is_some());
+        let choices = pieces
+            .iter()
+            .filter(|piece| created_filesystem(piece.advice).is_some());
         let place = |p: &&AdviceItem<'_>| {
             (
                 p.advice.rank.unwrap_or(1),
@@ -109,11 +110,11 @@ mod filesystem {
                 Reverse(p.finding.confidence),
             )
         };
-        made(choices.min_by_key(place)?.advice)
+        created_filesystem(choices.min_by_key(place)?.advice)
     }
 
-    /// The type of the file system that advice makes; `None` for other advice.
-    fn made(advice: &Advice) -> Option<&str> {
+    /// The type of file system that advice creates; `None` for other advice.
+    fn created_filesystem(advice: &Advice) -> Option<&str> {
         match &advice.change {
             Change::Set(value) if advice.setting.kind.is_filesystem() => Some(value),
             Change::Set(_)
@@ -124,24 +125,23 @@ mod filesystem {
         }
     }
 
-    /// Whether advice makes this file system.
-    pub fn makes(advice: &Advice, filesystem: &str) -> bool {
-        made(advice) == Some(filesystem)
+    pub fn creates(advice: &Advice, filesystem: &str) -> bool {
+        created_filesystem(advice) == Some(filesystem)
     }
 
-    /// Whether advice belongs to a choice of this file system among others: its finding makes it.
+    /// Whether advice comes with the choice of this file system: its finding creates it.
     pub fn accompanies(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
         piece
             .finding
             .advice
             .iter()
-            .any(|advice| advice.rank.is_some() && makes(advice, filesystem))
+            .any(|advice| advice.rank.is_some() && creates(advice, filesystem))
     }
 
-    /// The file system that advice is about: the one that its finding makes, or that its commands
+    /// The file system that advice is about: the one that its finding creates, or that its commands
     /// create.
-    pub fn about<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
-        let sibling = piece.finding.advice.iter().find_map(made);
+    pub fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
+        let sibling = piece.finding.advice.iter().find_map(created_filesystem);
         let mut words = piece
             .advice
             .apply
@@ -150,24 +150,23 @@ mod filesystem {
         sibling.or_else(|| words.find_map(|word| word.strip_prefix("mkfs.")))
     }
 }
-mod takes {
-    //! The effort of following a plan, summarised for all its steps: restarts of servers, remounts,
-    //! new file systems.
+mod interruptions {
+    //! What a plan interrupts, summarised over its steps: restarts, remounts, new file systems.
     //!
-    //! It repeats the steps' risks and judges nothing. A change for the next boot needs nothing
-    //! now, and a disk without a file system has nothing to remount.
+    //! A change for the next boot interrupts nothing now, and a disk without a file system has
+    //! nothing to remount.
 
     use std::collections::BTreeMap;
 
     use crate::{Plan, Step};
-    use walwise_judge::rules::{Reach, Risk};
+    use walwise_judge::rules::{EffectScope, Risk};
     use walwise_model::facts::{Scope, Subject};
 
     impl Plan {
-        /// The effort of the steps, the greatest first, each with its subjects.
-        pub fn takes(&self) -> Vec<(Risk, Vec<&Subject>)> {
+        /// What the steps interrupt, the greatest first, each with its subjects.
+        pub fn interruptions(&self) -> Vec<(Risk, Vec<&Subject>)> {
             let mut takes: BTreeMap<Risk, Vec<&Subject>> = BTreeMap::new();
-            for step in self.steps.iter().filter(|step| costs(step)) {
+            for step in self.steps.iter().filter(|step| interrupts(step)) {
                 let on = takes.entry(step.advice.risk).or_default();
                 if !on.contains(&&step.subject) {
                     on.push(&step.subject);
@@ -177,13 +176,13 @@ mod takes {
         }
     }
 
-    /// Whether more than the command is needed.
-    fn costs(step: &Step) -> bool {
+    /// Whether following the step interrupts anything.
+    fn interrupts(step: &Step) -> bool {
         match step.advice.risk {
             _ if step.keeps() => false,
             Risk::None => false,
             Risk::NeedsNewFilesystem | Risk::DataLossIfWrong => true,
-            _ if step.advice.reach == Reach::NextBoot => false,
+            _ if step.advice.reach == EffectScope::NextBoot => false,
             Risk::NeedsRemount | Risk::NeedsUnmount => step.subject.scope() != Scope::Target,
             Risk::NeedsReload | Risk::NeedsRestart => true,
         }
@@ -209,34 +208,40 @@ mod takes {
                 report.steps.push(step);
             };
             plan.steps.truncate(1);
-            plan.steps[0].advice.reach = Reach::NextBoot;
+            plan.steps[0].advice.reach = EffectScope::NextBoot;
             let server = || Subject::cluster("/srv/pg");
             for setting in ["pg.fsync", "pg.full_page_writes"] {
-                step(plan, setting, server(), Risk::NeedsRestart, Reach::Server);
+                step(
+                    plan,
+                    setting,
+                    server(),
+                    Risk::NeedsRestart,
+                    EffectScope::Server,
+                );
             }
             step(
                 plan,
                 "mount.options",
                 Subject::mount("/srv"),
                 Risk::NeedsRemount,
-                Reach::ThisMount,
+                EffectScope::ThisMount,
             );
             step(
                 plan,
                 "mount.options",
                 Subject::target("/dev/sdc"),
                 Risk::NeedsRemount,
-                Reach::ThisMount,
+                EffectScope::ThisMount,
             );
             step(
                 plan,
                 "block.scheduler",
                 Subject::device("sda"),
                 Risk::None,
-                Reach::Device,
+                EffectScope::Device,
             );
             assert_eq!(
-                plan.takes(),
+                plan.interruptions(),
                 [
                     (Risk::NeedsRemount, vec![&Subject::mount("/srv")]),
                     (Risk::NeedsRestart, vec![&server()])
@@ -258,15 +263,15 @@ use walwise_judge::rules::{Change, Finding, Level, Outcome, Risk};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
 
-/// What plans are made of, apart from findings.
+/// The inputs of plans besides findings.
 pub struct PlanBasis<'a> {
     pub facts: &'a FactSet,
     /// The rules that each rule overrides.
     pub overrides: &'a Overrides,
-    /// The file system that the user wants, by target.
+    /// The requested file system, by target.
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    /// Why a file system cannot be made.
-    pub refusal: &'a FilesystemRefusal<'a>,
+    /// Why a file system cannot be created, if so.
+    pub refusal_reason: &'a FilesystemRefusal<'a>,
 }
 
 /// The plan of one target from the findings about it; new conflicts are added to `conflicts`.
@@ -290,31 +295,34 @@ pub fn plan(
             })
         })
         .collect();
-    let filesystems = filesystem::choices(basis, target, &all);
-    let wanted = filesystem::wanted(&filesystems).map(|wanted| wanted.filesystem.word());
+    let filesystems = filesystem::filesystem_choices(basis, target, &all);
+    let wanted = filesystem::wanted(&filesystems).map(|wanted| wanted.filesystem.as_str());
     let chosen = wanted.or_else(|| filesystem::first_choice(&all));
     let other = |piece: &AdviceItem<'_>| {
         !piece.advice.setting.kind.is_filesystem()
-            && chosen.is_some_and(|chosen| filesystem::about(piece).is_some_and(|of| of != chosen))
+            && chosen.is_some_and(|chosen| {
+                filesystem::related_filesystem(piece).is_some_and(|of| of != chosen)
+            })
     };
     let mut groups: BTreeMap<(Subject, &Setting), Vec<AdviceItem<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
     for piece in all.iter().copied().filter(|piece| !other(piece)) {
-        let subject = home(
+        let subject = setting_owner(
             facts,
             &target.target,
             &piece.finding.subject,
             piece.advice.setting,
         );
         let piece = AdviceItem {
-            wanted: wanted.is_some_and(|of| filesystem::makes(piece.advice, of)),
+            wanted: wanted.is_some_and(|of| filesystem::creates(piece.advice, of)),
             ..piece
         };
-        // What belongs to the file system that is made is no option any more.
+        // Optional advice that comes with the chosen file system becomes a step.
         let belongs = chosen.is_some_and(|of| filesystem::accompanies(&piece, of));
-        let is_option = piece.finding.level == Level::Option && piece.advice.rank.is_none();
+        let is_option = piece.finding.level == Level::Optional && piece.advice.rank.is_none();
         if is_option && !belongs && !piece.keeps() {
-            options.extend(join::join(
+            // Options are alternatives to the plan, so their conflicts are not reported.
+            options.extend(join::merge_advice(
                 facts,
                 &subject,
                 &[piece],
@@ -331,12 +339,12 @@ pub fn plan(
     let mut steps: Vec<Step> = groups
         .into_iter()
         .filter_map(|((subject, _), pieces)| {
-            join::join(facts, &subject, &pieces, overrides, conflicts)
+            join::merge_advice(facts, &subject, &pieces, overrides, conflicts)
         })
         .collect();
     let blank = target.kind.is_device();
-    steps.sort_by_cached_key(|step| order(step, blank));
-    options.sort_by_cached_key(|step| order(step, blank));
+    steps.sort_by_cached_key(|step| sort_key(step, blank));
+    options.sort_by_cached_key(|step| sort_key(step, blank));
     Plan {
         target: target.target.clone(),
         steps,
@@ -354,16 +362,21 @@ impl Step {
 
 impl Plan {
     /// The steps that keep a setting, and those that change one.
-    pub fn parted(&self) -> (Vec<&Step>, Vec<&Step>) {
+    pub fn keeps_and_changes(&self) -> (Vec<&Step>, Vec<&Step>) {
         self.steps.iter().partition(|step| step.keeps())
     }
 }
 
-/// The owner of a setting, seen from a finding within a target. Settings of a free disk's mount
-/// belong to the target itself, because there is no mount yet.
-fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting) -> Subject {
+/// The owner of a setting that a finding advises. Mount settings of a free disk belong to the
+/// target itself, because there is no mount yet.
+fn setting_owner(
+    facts: &FactSet,
+    target: &Subject,
+    subject: &Subject,
+    setting: &Setting,
+) -> Subject {
     let owner = match setting.scope {
-        // Only the rule's own subject tells which of the devices below is meant.
+        // Only the finding's subject tells which of several devices is meant.
         Scope::Device | Scope::Host => return subject.clone(),
         owner => owner,
     };
@@ -379,7 +392,7 @@ fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting)
 /// The sort key of a step: settings to keep come last, the rest from the device upwards, critical
 /// ones first. On a free disk a new file system comes first. On an existing one it comes after
 /// everything that helps without it, because it requires moving data.
-fn order(step: &Step, blank: bool) -> impl Ord + use<> {
+fn sort_key(step: &Step, blank: bool) -> impl Ord + use<> {
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     let setting = step.advice.setting;
     (

@@ -1,21 +1,20 @@
 //! Commands that change, verify and undo a setting of PostgreSQL: ALTER SYSTEM with a reload or
-//! before a restart; where the server's command line wins, or the server does not run, the line to
+//! before a restart. If the command line wins, or the server is stopped, remarks name the line to
 //! change.
 //!
 //! ALTER SYSTEM writes postgresql.auto.conf, which wins over every other file (PostgreSQL manual,
-//! *Setting Parameters*). It is as old as the oldest release that the table of servers knows, 9.4.
+//! *Setting Parameters*). It exists since 9.4, the oldest release in the table of servers.
 
-use super::conf::quoted;
-use super::origin::{self, Stronger};
+use super::conf::quote_value;
+use super::setting_source::{self, OverriddenBy};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use walwise_model::escape::{Command, comment};
 use walwise_model::facts::catalog::postgres::DATA_CHECKSUMS;
 use walwise_model::facts::catalog::{host, postgres};
 use walwise_model::facts::{Area, FactSet, Scope, Source, Subject};
-use walwise_model::quote::{Command, comment};
 use walwise_model::settings::{self, SettingKind};
 
-/// Gives the advice of findings its commands.
-pub fn complete(findings: &mut [Finding], facts: &FactSet) {
+pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
         subject, advice, ..
     } in findings
@@ -27,44 +26,44 @@ pub fn complete(findings: &mut [Finding], facts: &FactSet) {
         {
             match &cluster {
                 Some(cluster) => Server::from_facts(facts, cluster).complete(advice),
-                None if is_made_with(advice) => {}
-                None => complete_for_new(advice),
+                None if is_set_by_initdb(advice) => {}
+                None => add_new_server_line(advice),
             }
         }
     }
 }
 
-/// Whether the setting is chosen when a cluster is made.
-fn is_made_with(advice: &Advice) -> bool {
+/// Whether the setting is chosen by initdb.
+fn is_set_by_initdb(advice: &Advice) -> bool {
     advice.setting.kind == SettingKind::InitDb
 }
 
-/// The line of a server that is still to be made.
-fn complete_for_new(advice: &mut Advice) {
+/// Adds the line for a server that does not exist yet.
+fn add_new_server_line(advice: &mut Advice) {
     if let (Change::Set(value), true) = (&advice.change, advice.apply.is_empty()) {
-        let line = format!("{} = {}", advice.setting.own_name(), quoted(value));
-        advice.apply = vec![Command::remark(&format!(
+        let line = format!("{} = {}", advice.setting.own_name(), quote_value(value));
+        advice.apply = vec![Command::comment(&format!(
             "in postgresql.conf of the new server: {line}"
         ))];
     }
 }
 
-/// What decides how a server is changed.
+/// The properties of a server that decide how to change a setting.
 struct Server {
-    /// The user to become: its owner, where walwise runs as root. Peer authentication refuses root.
+    /// The user to switch to if walwise runs as root: peer authentication rejects root.
     runs_as: Option<String>,
     owner: Option<String>,
     socket_directory: Option<String>,
     port: Option<u64>,
     config_file: Option<String>,
     data_directory: Option<String>,
-    /// The first number of its version, which names the directory of its programs.
+    /// The major version, which names the directory of its programs.
     major: Option<u64>,
-    /// Whether it is known not to run: then no statement reaches it.
+    /// Whether it is known to be stopped, so that no statement reaches it.
     is_stopped: bool,
 }
 
-/// The socket directories that clients of Debian and of Red Hat have compiled in.
+/// The socket directories compiled into clients of Debian and Red Hat.
 const DEFAULT_SOCKETS: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
 const DEFAULT_PORT: u64 = 5432;
 /// The user after whom the default database is named.
@@ -95,25 +94,25 @@ impl Server {
         let now = advice
             .current
             .value()
-            .map(|now| advice.setting.written(now));
+            .map(|now| advice.setting.config_value(now));
         if now.as_ref() == Some(&value) {
             return;
         }
         let has_none = advice.apply.is_empty() && advice.undo.is_empty();
-        if has_none && settings::of(&DATA_CHECKSUMS) == Some(advice.setting) {
-            advice.apply = self.checksums(" --enable --progress -D ");
-            advice.undo = self.checksums(" --disable -D ");
-        } else if has_none && !is_made_with(advice) {
-            let is_fixed = origin::stronger(advice) == Some(Stronger::CommandLine);
+        if has_none && settings::for_fact(&DATA_CHECKSUMS) == Some(advice.setting) {
+            advice.apply = self.pg_checksums(" --enable --progress -D ");
+            advice.undo = self.pg_checksums(" --disable -D ");
+        } else if has_none && !is_set_by_initdb(advice) {
+            let is_fixed = setting_source::overridden_by(advice) == Some(OverriddenBy::CommandLine);
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
                 (
-                    self.line(advice, Some(&value)),
-                    self.line(advice, now.as_deref()),
+                    self.file_remarks(advice, Some(&value)),
+                    self.file_remarks(advice, now.as_deref()),
                 )
             } else {
                 (
-                    self.statement(advice, &set(advice, &value)),
-                    self.undo(advice, now.as_deref()),
+                    self.statement_commands(advice, &set_statement(advice, &value)),
+                    self.undo_commands(advice, now.as_deref()),
                 )
             };
         }
@@ -123,34 +122,38 @@ impl Server {
         }
     }
 
-    /// What was in force again: by ALTER SYSTEM where that had set it, else without it.
-    fn undo(&self, advice: &Advice, now: Option<&str>) -> Vec<Command> {
+    /// Restores the present value: by ALTER SYSTEM SET if that had set it, else by RESET.
+    fn undo_commands(&self, advice: &Advice, now: Option<&str>) -> Vec<Command> {
         let (name, reset) = (
             advice.setting.own_name(),
             format!("ALTER SYSTEM RESET {}", advice.setting.own_name()),
         );
-        match (origin::stronger(advice), advice.current.source(), now) {
-            (Some(Stronger::AlterSystem), _, Some(now)) => {
-                self.statement(advice, &set(advice, now))
+        match (
+            setting_source::overridden_by(advice),
+            advice.current.source(),
+            now,
+        ) {
+            (Some(OverriddenBy::AlterSystem), _, Some(now)) => {
+                self.statement_commands(advice, &set_statement(advice, now))
             }
-            // What only the server says may have been set by ALTER SYSTEM.
+            // A value reported only by the server may come from ALTER SYSTEM.
             (_, Some(Source::Server { .. }) | None, Some(now)) => {
                 let says = format!(
-                    "whether ALTER SYSTEM had set {name} before is unknown; if not: {reset}"
+                    "an earlier ALTER SYSTEM SET {name} is not visible; if there was none: {reset}"
                 );
-                let mut commands = vec![Command::remark(&says)];
-                commands.extend(self.statement(advice, &set(advice, now)));
+                let mut commands = vec![Command::comment(&says)];
+                commands.extend(self.statement_commands(advice, &set_statement(advice, now)));
                 commands
             }
-            _ => self.statement(advice, &reset),
+            _ => self.statement_commands(advice, &reset),
         }
     }
 
-    /// A statement, and what makes it hold.
-    fn statement(&self, advice: &Advice, sql: &str) -> Vec<Command> {
+    /// A statement, followed by a reload or by a remark to restart.
+    fn statement_commands(&self, advice: &Advice, sql: &str) -> Vec<Command> {
         if advice.risk >= Risk::NeedsRestart {
             let mut commands: Vec<Command> = self.psql(&[sql]).into_iter().collect();
-            commands.push(Command::remark("then restart the server"));
+            commands.push(Command::comment("then restart the server"));
             return commands;
         }
         self.psql(&[sql, "SELECT pg_reload_conf()"])
@@ -158,65 +161,66 @@ impl Server {
             .collect()
     }
 
-    /// The line of a server that no statement changes; without a value, that of before is unknown.
-    fn line(&self, advice: &Advice, value: Option<&str>) -> Vec<Command> {
+    /// Remarks for a server that no statement can change; without a value, that the old one is
+    /// unknown.
+    fn file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<Command> {
         let name = advice.setting.own_name();
         let Some(value) = value else {
-            return vec![Command::remark(&format!(
+            return vec![Command::comment(&format!(
                 "the value of {name} before is unknown"
             ))];
         };
         let place = match (
-            origin::stronger(advice),
+            setting_source::overridden_by(advice),
             advice.current.source(),
             &self.config_file,
         ) {
-            (Some(Stronger::CommandLine), _, _) => {
+            (Some(OverriddenBy::CommandLine), _, _) => {
                 format!(
                     "on the command line of the server, which wins over ALTER SYSTEM: -c {name}={value}"
                 )
             }
             (_, Some(source @ Source::File { .. }), _) => {
-                format!("at {source}: {name} = {}", quoted(value))
+                format!("at {source}: {name} = {}", quote_value(value))
             }
-            (_, _, Some(file)) => format!("in {file}: {name} = {}", quoted(value)),
-            (_, _, None) => format!("in postgresql.conf: {name} = {}", quoted(value)),
+            (_, _, Some(file)) => format!("in {file}: {name} = {}", quote_value(value)),
+            (_, _, None) => format!("in postgresql.conf: {name} = {}", quote_value(value)),
         };
         let then = if self.is_stopped {
             "then start the server"
         } else {
             "then restart the server"
         };
-        vec![Command::remark(&place), Command::remark(then)]
+        vec![Command::comment(&place), Command::comment(then)]
     }
 
-    /// pg_checksums of the server's release as its owner: root is refused, and its directory is in
-    /// no user's PATH.
-    fn checksums(&self, options: &'static str) -> Vec<Command> {
+    /// pg_checksums of the server's release, as its owner: it rejects root, and its directory is
+    /// not in PATH.
+    fn pg_checksums(&self, options: &'static str) -> Vec<Command> {
         let run = || {
             let run = match &self.runs_as {
-                Some(user) => Command::new("runuser -u ").value(user)?.code(" -- "),
+                Some(user) => Command::new("runuser -u ").value(user)?.literal(" -- "),
                 None => Command::new(""),
             };
             let major = self.major?.to_string();
             let path = run
-                .code("env PATH=/usr/lib/postgresql/")
+                .literal("env PATH=/usr/lib/postgresql/")
                 .value(&major)?
-                .code("/bin:/usr/pgsql-");
+                .literal("/bin:/usr/pgsql-");
             path.value(&major)?
-                .code("/bin:/usr/bin pg_checksums")
-                .code(options)
+                .literal("/bin:/usr/bin pg_checksums")
+                .literal(options)
                 .value(self.data_directory.as_ref()?)
         };
-        let stop = Command::remark("stop the server and its standbys, and take a backup");
+        let stop = Command::comment("stop the server and its standbys, and take a backup");
         run().map_or_else(Vec::new, |run| vec![stop, run])
     }
 
-    /// psql as the owner at the server's socket, with a statement for each `-c`; `None` where a
-    /// name cannot be written.
+    /// psql as the owner at the server's socket, with one `-c` a statement; `None` if a name cannot
+    /// be quoted.
     fn psql(&self, statements: &[&str]) -> Option<Command> {
         let psql = match &self.runs_as {
-            Some(user) => Command::new("runuser -u ").value(user)?.code(" -- psql"),
+            Some(user) => Command::new("runuser -u ").value(user)?.literal(" -- psql"),
             None => Command::new("psql"),
         };
         let psql = match self
@@ -224,27 +228,27 @@ impl Server {
             .as_ref()
             .filter(|of| !DEFAULT_SOCKETS.contains(&of.as_str()))
         {
-            Some(directory) => psql.code(" -h ").value(directory)?,
+            Some(directory) => psql.literal(" -h ").value(directory)?,
             None => psql,
         };
         let psql = match self.port.filter(|port| *port != DEFAULT_PORT) {
-            Some(port) => psql.code(" -p ").value(&port.to_string())?,
+            Some(port) => psql.literal(" -p ").value(&port.to_string())?,
             None => psql,
         };
         let psql = match self.owner.as_ref().filter(|owner| *owner != DEFAULT_OWNER) {
-            Some(_) => psql.code(" -d postgres"),
+            Some(_) => psql.literal(" -d postgres"),
             None => psql,
         };
         statements
             .iter()
-            .try_fold(psql, |psql, sql| psql.code(" -c ").text(sql))
+            .try_fold(psql, |psql, sql| psql.literal(" -c ").quoted_text(sql))
     }
 }
 
-/// The statement that sets a value. It is always quoted, because a bare `default` has another
-/// meaning; in an SQL string a backslash is literal.
-fn set(advice: &Advice, value: &str) -> String {
-    let value = comment::inline(value).replace('\'', "''");
+/// The statement that sets a value. The value is always quoted, because a bare `default` has
+/// another meaning; in an SQL string a backslash is literal.
+fn set_statement(advice: &Advice, value: &str) -> String {
+    let value = comment::escape_line(value).replace('\'', "''");
     format!("ALTER SYSTEM SET {} = '{value}'", advice.setting.own_name())
 }
 
@@ -259,11 +263,11 @@ mod tests {
         let cluster = Subject::cluster("/data/pg");
         let mut facts = FactSet::default();
         let test = || Source::call("test");
-        facts.is_of(&cluster, Area::Pg);
-        facts.know(&cluster, &postgres::USER, "postgres".to_owned(), test());
-        facts.know(&cluster, &postgres::RUNNING, true, test());
-        facts.know(&cluster, &postgres::PORT, 5432, test());
-        facts.know(&Subject::host(), &host::PRIVILEGED, is_root, test());
+        facts.set_area(&cluster, Area::Pg);
+        facts.insert_known(&cluster, &postgres::USER, "postgres".to_owned(), test());
+        facts.insert_known(&cluster, &postgres::RUNNING, true, test());
+        facts.insert_known(&cluster, &postgres::PORT, 5432, test());
+        facts.insert_known(&Subject::host(), &host::PRIVILEGED, is_root, test());
         more(&mut facts, &cluster);
         let advice = Advice {
             current: Reading::known(Value::Text("open_sync".to_owned()), source),
@@ -279,7 +283,7 @@ mod tests {
             Level::Warning,
             vec![advice],
         )];
-        complete(&mut findings, &facts);
+        add_commands(&mut findings, &facts);
         let lines = findings[0].advice[0]
             .commands()
             .into_iter()
@@ -300,12 +304,12 @@ mod tests {
         let nothing = |_: &mut FactSet, _: &Subject| ();
         let elsewhere = |facts: &mut FactSet, of: &Subject| {
             let test = || Source::call("test");
-            facts.know(of, &postgres::USER, "pg app".to_owned(), test());
-            facts.know(of, &postgres::SOCKET_DIRECTORY, "/tmp".to_owned(), test());
-            facts.know(of, &postgres::PORT, 5433, test());
+            facts.insert_known(of, &postgres::USER, "pg app".to_owned(), test());
+            facts.insert_known(of, &postgres::SOCKET_DIRECTORY, "/tmp".to_owned(), test());
+            facts.insert_known(of, &postgres::PORT, 5433, test());
         };
         let stopped = |facts: &mut FactSet, of: &Subject| {
-            facts.know(of, &postgres::RUNNING, false, Source::call("test"));
+            facts.insert_known(of, &postgres::RUNNING, false, Source::call("test"));
         };
         let all = [
             ("a file, as the owner", printed(conf(), false, nothing)),

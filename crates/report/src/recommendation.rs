@@ -1,5 +1,4 @@
-//! The recommendation: what a program needs of a report, in a few kilobytes a target. The whole
-//! report has everything.
+//! The recommendation: what a program needs from a report, a few kilobytes per target.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +9,10 @@ use super::model::SCHEMA_VERSION;
 use super::model::answer::{Answer, Topic};
 use super::model::difference::Difference;
 use super::model::what_if::WhatIf;
-use super::telling::once::FindingsByTarget;
-use super::telling::{self, words};
+use super::view::dedup::FindingsByTarget;
+use super::view::{self, wording};
 use super::{FilesystemChoice, HostSummary, Report, TargetSummary, ToolSummary};
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Level, Outcome, Risk};
 use walwise_model::facts::{Note, Subject};
 
@@ -22,7 +21,7 @@ use walwise_model::facts::{Note, Subject};
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Recommendation<'r> {
     schema: u32,
-    /// `recommendation`; the whole report has no such key.
+    /// `recommendation`; the full report has no such key.
     document: &'static str,
     tool: &'r ToolSummary,
     /// RFC 3339 in UTC.
@@ -32,7 +31,7 @@ pub struct Recommendation<'r> {
     host: &'r HostSummary,
     /// The worst first.
     targets: Vec<TargetAdvice<'r>>,
-    /// What is to fix about the host and what belongs to no target.
+    /// Fixes for the host and for subjects outside all targets.
     fixes: Vec<FixEntry<'r>>,
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     warnings: &'r [Note],
@@ -50,23 +49,23 @@ struct TargetAdvice<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<VerdictSummary<'r>>,
     answers: &'r BTreeMap<Topic, Answer>,
-    /// Of a free disk: the file systems to choose from.
+    /// File systems to choose from on a free disk.
     #[serde(default, skip_serializing_if = "<[FilesystemChoice]>::is_empty")]
     candidates: &'r [FilesystemChoice],
     /// Changes of the plan and findings, most urgent first.
     fixes: Vec<FixEntry<'r>>,
     /// Rules of level advice and above that lack a fact.
     undecided: Vec<UndecidedRule<'r>>,
-    /// Advice that was taken out, with the reason.
+    /// Advice that was withheld, with the reason.
     withheld: Vec<String>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct VerdictSummary<'r> {
-    standing: Standing,
+    standing: VerdictKind,
     sentence: &'r str,
-    /// What cannot be seen from here; empty without a limit.
+    /// What is not visible from here; can be empty.
     limits: &'r str,
 }
 
@@ -80,7 +79,7 @@ struct FixEntry<'r> {
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
     setting: Option<&'static walwise_model::settings::Setting>,
     commands: Vec<String>,
-    /// What to do, where no command does it.
+    /// What to do if no command does it.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
     /// `none`, `reload`, `restart`, `unmount` or `downtime`.
@@ -103,13 +102,13 @@ struct UndecidedRule<'r> {
 impl<'r> Recommendation<'r> {
     pub fn new(report: &'r Report) -> Self {
         let by_target = FindingsByTarget::new(report);
-        let (host, beside) = telling::findings::outside(report);
+        let (host, beside) = view::findings::untargeted(report);
         let others: Vec<&Finding> = host
             .iter()
             .chain(&beside)
             .map(|(_, finding)| *finding)
             .collect();
-        let targets = telling::order::worst_first(&by_target);
+        let targets = view::target_order::worst_first(&by_target);
         Self {
             schema: SCHEMA_VERSION,
             document: "recommendation",
@@ -121,7 +120,7 @@ impl<'r> Recommendation<'r> {
                 .into_iter()
                 .map(|target| TargetAdvice::new(&by_target, target))
                 .collect(),
-            fixes: fixes::other_fixes(&others)
+            fixes: fixes::untargeted_fixes(&others)
                 .into_iter()
                 .map(FixEntry::from)
                 .collect(),
@@ -136,7 +135,7 @@ impl<'r> TargetAdvice<'r> {
     fn new(by_target: &FindingsByTarget<'r>, target: &'r TargetSummary) -> Self {
         let report = by_target.report;
         let about: Vec<&Finding> = by_target
-            .about(target)
+            .findings_about(target)
             .iter()
             .map(|(_, finding)| *finding)
             .collect();
@@ -176,7 +175,7 @@ impl<'r> TargetAdvice<'r> {
                 .map(FixEntry::from)
                 .collect(),
             undecided: open.collect(),
-            withheld: withheld.map(words::withheld).collect(),
+            withheld: withheld.map(wording::withheld_text).collect(),
         }
     }
 }
@@ -196,7 +195,7 @@ impl<'r> From<Fix<'r>> for FixEntry<'r> {
             fix: fix.remedy,
             interrupts: fix.risk.interrupts(),
             data_loss_if_wrong: fix.risk == Risk::DataLossIfWrong,
-            seen: fix.seen,
+            seen: fix.source,
             rules: fix.rules,
         }
     }

@@ -1,21 +1,19 @@
-//! The commands that change a mounted file system: its options by one remount where the table of
-//! inverses has a word for each change, else by an unmount and a mount with the whole list; its
-//! features between such an unmount and mount.
+//! Commands that change a mounted file system: one remount if the table of inverses covers every
+//! change, else an unmount and a mount with the full list. Features change between the two.
 //!
 //! The root file system cannot be unmounted, and a container gets its mounts from outside: both get
-//! a remark that names the place of the change.
+//! a remark that says where to change it.
 
 use super::{options, stack};
+use walwise_judge::compat::remount_inverse;
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
-use walwise_judge::validity::inverse;
+use walwise_model::escape::Command;
 use walwise_model::facts::catalog::host as machine;
 use walwise_model::facts::catalog::mount::{self, MountClass};
 use walwise_model::facts::{FactSet, Scope, Subject};
-use walwise_model::quote::Command;
-use walwise_model::settings::{Mounting, SettingKind};
+use walwise_model::settings::{MountTime, SettingKind};
 
-/// Gives the advice of findings its commands.
-pub fn complete(findings: &mut [Finding], facts: &FactSet) {
+pub fn add_all_commands(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
         subject, advice, ..
     } in findings
@@ -28,8 +26,8 @@ pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     }
 }
 
-/// Gives advice about a mounted file system its commands beside those of its rule, and says what
-/// they interrupt.
+/// Adds commands to advice about a mounted file system, after those of its rule, and sets what they
+/// interrupt.
 pub fn add_commands(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     if advice.change == Change::Keep || !advice.own.is_empty() {
         return;
@@ -37,22 +35,22 @@ pub fn add_commands(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     let parts = || {
         Some((
             MountPoint::from_facts(facts, mounted)?,
-            stack::in_force(facts, mounted)?,
+            stack::mount_options(facts, mounted)?,
         ))
     };
     let Some((place, in_force)) = parts() else {
         return;
     };
-    let now = options::changed(&in_force, &[], &[], &[]);
+    let now = options::options_after(&in_force, &[], &[], &[]);
     if advice.setting.kind == SettingKind::FastCommit {
         for commands in [&mut advice.apply, &mut advice.undo] {
-            *commands = place.unmounted(commands, &now);
+            *commands = place.while_unmounted(commands, &now);
         }
     }
-    if advice.setting.kind.mount() != Some(Mounting::Now) {
+    if advice.setting.kind.mount() != Some(MountTime::Now) {
         return;
     }
-    let hidden = hidden(facts, mounted, advice.change.removed());
+    let hidden = hidden_defaults(facts, mounted, advice.change.removed());
     let change = OptionChange::new(&place.fstype, &in_force, &hidden, &advice.change);
     if change.add.is_empty() && change.remove.is_empty() {
         return;
@@ -60,26 +58,28 @@ pub fn add_commands(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     if advice.risk != Risk::DataLossIfWrong && change.remount.is_none() {
         advice.risk = Risk::NeedsUnmount;
     }
-    let becomes = options::changed(&in_force, &[], &change.next, &change.remove);
+    let becomes = options::options_after(&in_force, &[], &change.mount_options, &change.remove);
     advice
         .apply
-        .extend(place.commands(change.remount.as_deref(), &becomes));
+        .extend(place.change_commands(change.remount.as_deref(), &becomes));
     advice
         .undo
-        .extend(place.commands(change.back.as_deref(), &now));
-    advice.verify.extend(place.findmnt(&change));
+        .extend(place.change_commands(change.undo_remount.as_deref(), &now));
+    advice.verify.extend(place.verify_command(&change));
 }
 
-/// Words that a mount needs because what is taken away is in force without being shown in
-/// mountinfo: a default in the superblock (tune2fs -o), which only /proc/fs/ext4 lists.
-pub fn explicit(facts: &FactSet, mounted: &Subject, change: &Change) -> Vec<String> {
+/// Options that a mount needs because a removed one is in force without being in mountinfo: a
+/// default in the superblock (tune2fs -o), which only /proc/fs/ext4 lists.
+pub fn implied_options(facts: &FactSet, mounted: &Subject, change: &Change) -> Vec<String> {
     let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
-    replacements(&fstype, &hidden(facts, mounted, change.removed()))
+    replacements(&fstype, &hidden_defaults(facts, mounted, change.removed()))
 }
 
-/// The words that a mount needs in place of these.
+/// The options that a mount needs to override these defaults.
 fn replacements(fstype: &str, hidden: &[String]) -> Vec<String> {
-    let rows = hidden.iter().filter_map(|word| inverse(fstype, word));
+    let rows = hidden
+        .iter()
+        .filter_map(|word| remount_inverse(fstype, word));
     let mut words: Vec<String> = rows
         .flat_map(|row| {
             row.by
@@ -91,11 +91,11 @@ fn replacements(fstype: &str, hidden: &[String]) -> Vec<String> {
     words
 }
 
-/// Those of these words that are in force as a default of the file system. Where none of them is
-/// seen anywhere, it is a default of the driver, as ext3 had without barriers: then the first that
-/// a remount takes back.
-fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
-    let shown = stack::in_force(facts, mounted).unwrap_or_default();
+/// The options among `words` that are in force as a default of the file system. If none is listed
+/// anywhere, it is a default of the driver, as missing barriers were in ext3: then the first that a
+/// remount can revert.
+fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
+    let shown = stack::mount_options(facts, mounted).unwrap_or_default();
     let all = facts
         .value(mounted, &mount::EXT4_OPTIONS)
         .unwrap_or_default();
@@ -105,7 +105,8 @@ fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
         return listed;
     }
     let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
-    let is_taken_back = |word: &&String| inverse(&fstype, word).is_some_and(|row| row.by.is_some());
+    let is_taken_back =
+        |word: &&String| remount_inverse(&fstype, word).is_some_and(|row| row.by.is_some());
     words
         .iter()
         .find(is_taken_back)
@@ -114,17 +115,17 @@ fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// A change of the options in force.
+/// A change to the options in force.
 struct OptionChange<'a> {
-    /// Words to add, and those in force to take away.
+    /// Options to add, and options in force to remove.
     add: &'a [String],
     remove: Vec<String>,
-    /// Words to add to the list of a mount: those, and what takes the place of defaults.
-    next: Vec<String>,
-    /// The words of a remount; `None` where an unmount is needed.
+    /// Options to add to the list of a mount: `add`, and overrides of defaults.
+    mount_options: Vec<String>,
+    /// The options of a remount; `None` if an unmount is needed.
     remount: Option<Vec<String>>,
-    /// The words of the remount that takes it back.
-    back: Option<Vec<String>>,
+    /// The options of the remount that reverts it.
+    undo_remount: Option<Vec<String>>,
 }
 
 impl<'a> OptionChange<'a> {
@@ -135,7 +136,10 @@ impl<'a> OptionChange<'a> {
             .iter()
             .filter(|word| in_force.contains(word));
         let remove: Vec<String> = shown.chain(hidden).cloned().collect();
-        let rows: Vec<_> = remove.iter().map(|word| inverse(fstype, word)).collect();
+        let rows: Vec<_> = remove
+            .iter()
+            .map(|word| remount_inverse(fstype, word))
+            .collect();
         let inverses = rows
             .iter()
             .map(|row| row.and_then(|row| row.by.clone()))
@@ -145,8 +149,9 @@ impl<'a> OptionChange<'a> {
             [words, add.to_vec()].concat()
         });
         let replaced = |word: &String| {
-            let rival = |old: &&String| options::exclude(SettingKind::MountOptions, old, word);
-            let by = inverse(fstype, word).and_then(|row| row.by.clone());
+            let rival =
+                |old: &&String| options::are_exclusive(SettingKind::MountOptions, old, word);
+            let by = remount_inverse(fstype, word).and_then(|row| row.by.clone());
             match (in_force.iter().find(rival), by) {
                 (Some(old), Some(by)) if by.split(',').any(|one| one == old) => Some(by),
                 (Some(old), _) => Some(old.clone()),
@@ -174,18 +179,18 @@ impl<'a> OptionChange<'a> {
         Self {
             add,
             remove,
-            next,
+            mount_options: next,
             remount,
-            back,
+            undo_remount: back,
         }
     }
 }
 
-/// Where a file system is mounted, and how it is mounted again.
+/// A mount point, with what is needed to mount it again.
 struct MountPoint {
     point: String,
     fstype: String,
-    /// What is mounted, where mount(8) takes the list of options back.
+    /// The block device, if mount(8) can repeat the mount with a list of options.
     source: Option<String>,
     is_contained: bool,
 }
@@ -203,30 +208,30 @@ impl MountPoint {
         })
     }
 
-    /// A remount with these words, else an unmount and a mount with this list.
-    fn commands(&self, remount: Option<&[String]>, list: &str) -> Vec<Command> {
+    /// A remount with these options, else an unmount and a mount with the full list.
+    fn change_commands(&self, remount: Option<&[String]>, list: &str) -> Vec<Command> {
         if self.is_contained {
-            return vec![Command::remark(&format!(
+            return vec![Command::comment(&format!(
                 "outside the container, in its volumes or in the host's /etc/fstab: {list}"
             ))];
         }
         let commands = match remount {
-            Some(words) => self.remount(words).map(|command| vec![command]),
-            None if self.point == "/" => Some(vec![Command::remark(&format!(
+            Some(words) => self.remount_command(words).map(|command| vec![command]),
+            None if self.point == "/" => Some(vec![Command::comment(&format!(
                 "at the next boot: put {list} in the line of / in /etc/fstab and in rootflags= of the kernel's command line"
             ))]),
-            None => self.mount_again(list).map(Vec::from),
+            None => self.unmount_and_mount(list).map(Vec::from),
         };
         commands.unwrap_or_default()
     }
 
-    /// Commands for the unmounted file system between an unmount and a mount with this list.
-    fn unmounted(&self, commands: &[Command], list: &str) -> Vec<Command> {
+    /// Commands for the unmounted file system, between an unmount and a mount with the full list.
+    fn while_unmounted(&self, commands: &[Command], list: &str) -> Vec<Command> {
         let elsewhere = |place: &str| {
             let lines: Vec<&str> = commands.iter().map(Command::as_str).collect();
-            vec![Command::remark(&format!("{place}: {}", lines.join("; ")))]
+            vec![Command::comment(&format!("{place}: {}", lines.join("; ")))]
         };
-        match self.mount_again(list) {
+        match self.unmount_and_mount(list) {
             _ if commands.is_empty() => Vec::new(),
             _ if self.is_contained => elsewhere("on the container's host, unmounted"),
             _ if self.point == "/" => elsewhere("from a rescue system"),
@@ -235,26 +240,26 @@ impl MountPoint {
         }
     }
 
-    fn remount(&self, words: &[String]) -> Option<Command> {
+    fn remount_command(&self, words: &[String]) -> Option<Command> {
         Command::new("mount -o remount,")
             .value(&words.join(","))?
-            .code(" ")
+            .literal(" ")
             .value(&self.point)
     }
 
-    fn mount_again(&self, list: &str) -> Option<[Command; 2]> {
+    fn unmount_and_mount(&self, list: &str) -> Option<[Command; 2]> {
         let unmount = Command::new("umount ")
             .value(&self.point)?
-            .code("   # stop what uses it first");
+            .literal("   # stop what uses it first");
         let mount = if let Some(source) = &self.source {
             let typed = Command::new("mount -t ")
                 .value(&self.fstype)?
-                .code(" -o ")
+                .literal(" -o ")
                 .value(list)?;
             typed
-                .code(" ")
+                .literal(" ")
                 .value(source)?
-                .code(" ")
+                .literal(" ")
                 .value(&self.point)?
         } else {
             let line = Command::new("mount ").value(&self.point)?;
@@ -264,7 +269,7 @@ impl MountPoint {
     }
 
     /// The command that shows whether a change is in force.
-    fn findmnt(&self, change: &OptionChange<'_>) -> Option<Command> {
+    fn verify_command(&self, change: &OptionChange<'_>) -> Option<Command> {
         let lists = [
             ("shows", change.add),
             ("must not show", change.remove.as_slice()),
@@ -287,7 +292,7 @@ mod tests {
     use crate::sample;
     use walwise_model::facts::Source;
 
-    /// fast_commit changes while the file system is unmounted, wherever that can be.
+    /// fast_commit changes only while the file system is unmounted, where that is possible.
     #[test]
     fn a_feature_changes_between_an_unmount_and_a_mount_or_elsewhere() {
         for (point, container, expected) in [
@@ -305,17 +310,17 @@ mod tests {
         ] {
             let (mut facts, mounted) = (FactSet::default(), Subject::mount(point));
             let from = || Source::file("test");
-            facts.know(
+            facts.insert_known(
                 &Subject::host(),
                 &machine::CONTAINER,
                 container.to_owned(),
                 from(),
             );
-            facts.know(&mounted, &mount::POINT, point.to_owned(), from());
-            facts.know(&mounted, &mount::FSTYPE, "ext4".to_owned(), from());
-            facts.know(&mounted, &mount::SOURCE, "/dev/sda".to_owned(), from());
-            facts.know(&mounted, &mount::CLASS, MountClass::Block, from());
-            facts.know(&mounted, &mount::OPTIONS, sample::words("rw"), from());
+            facts.insert_known(&mounted, &mount::POINT, point.to_owned(), from());
+            facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), from());
+            facts.insert_known(&mounted, &mount::SOURCE, "/dev/sda".to_owned(), from());
+            facts.insert_known(&mounted, &mount::CLASS, MountClass::Block, from());
+            facts.insert_known(&mounted, &mount::OPTIONS, sample::word_list("rw"), from());
             let change = Change::Set("off".to_owned());
             let mut advice = Advice {
                 apply: vec![Command::new("tune2fs x")],

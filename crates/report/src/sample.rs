@@ -1,5 +1,5 @@
-//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk.
-//! They are built from facts and findings like those of the other layers, through [`super::build`].
+//! Reports for tests: a database at risk on ext4 with `nobarrier`, and a host with a free disk.
+//! They are built through [`super::build`] from facts and findings like the real ones.
 
 #![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "for tests")]
 
@@ -10,30 +10,32 @@ use walwise_model::settings::{self, NewFilesystem};
 
 use super::{Input, Report, RunContext, build};
 use walwise_judge::durability::{
-    Evidence, Fate, FlushHop, HopKind, Layer, Path, Standing, Verdict,
+    Evidence, FlushHop, FlushState, HopKind, Layer, Path, Verdict, VerdictKind,
 };
 use walwise_judge::rules::{
-    Advice, Basis, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk,
-    RuleSet, Trace,
+    Advice, Basis, Change, Confidence, EffectScope, Evaluation, Finding, Level, Outcome, Pack,
+    Risk, RuleSet, Trace,
 };
 use walwise_measure::measure::{
     Caveat, CaveatId, Comparison, Conclusion, Estimate, Latencies, MeasuredLog, Measurement,
     Method, MethodResult,
 };
+use walwise_model::escape::Command;
 use walwise_model::facts::catalog::device::{
     self, Cache, Content, DeviceKind, Transport, WriteCache,
 };
 use walwise_model::facts::catalog::target::{self, Flush, Redundancy, Role, TargetKind};
 use walwise_model::facts::catalog::{boot, host, kernel, mount, postgres};
 use walwise_model::facts::note::RunNote;
-use walwise_model::facts::{Area, FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
-use walwise_model::quote::Command;
-use walwise_model::truth::Truth;
+use walwise_model::facts::{
+    Area, FactSet, MissingFact, Reading, Remedy, Source, Subject, UnknownReason, Value,
+};
+use walwise_model::ternary::Ternary;
 
 /// A database on ext4 mounted `nobarrier` over a mirror of two disks, measured.
 pub fn at_risk() -> Report {
     let facts = at_risk_facts();
-    let measurements = BTreeMap::from([(data(), measurement())]);
+    let measurements = BTreeMap::from([(data_target(), measurement())]);
     report(
         &facts,
         vec![at_risk_verdict()],
@@ -42,21 +44,21 @@ pub fn at_risk() -> Report {
     )
 }
 
-/// The same database with this measurement, this method in force, and this fate of its flushes.
-pub fn measured(
+/// The same database with this measurement, sync method and flush state.
+pub fn at_risk_with(
     found: Measurement,
     in_force: postgres::WalSyncMethod,
     flush: target::Flush,
 ) -> Report {
     let mut facts = at_risk_facts();
-    facts.know(
+    facts.insert_known(
         &cluster(),
         &postgres::WAL_SYNC_METHOD,
         in_force,
         Source::line("/srv/pg/15/main/postgresql.conf", 211),
     );
-    facts.know(
-        &data(),
+    facts.insert_known(
+        &data_target(),
         &target::FLUSH,
         flush,
         Source::derived(["mount.barrier"]),
@@ -65,7 +67,7 @@ pub fn measured(
         &facts,
         vec![at_risk_verdict()],
         at_risk_findings(),
-        BTreeMap::from([(data(), found)]),
+        BTreeMap::from([(data_target(), found)]),
     )
 }
 
@@ -74,36 +76,36 @@ pub fn free_disk() -> Report {
     report(
         &free_facts(),
         Vec::new(),
-        free_findings(&new_disk()),
+        free_findings(&free_disk_target()),
         BTreeMap::new(),
     )
 }
 
-/// The same where the user wants this file system on it.
-pub fn wanting(filesystem: NewFilesystem) -> Report {
-    let wanted = BTreeMap::from([(new_disk(), filesystem)]);
+/// The same with a requested file system.
+pub fn free_disk_wanting(filesystem: NewFilesystem) -> Report {
+    let wanted = BTreeMap::from([(free_disk_target(), filesystem)]);
     report_for(
         &wanted,
         &free_facts(),
         Vec::new(),
-        free_findings(&new_disk()),
+        free_findings(&free_disk_target()),
         BTreeMap::new(),
     )
 }
 
-/// A host with so many identical free disks.
-pub fn disks(count: usize) -> Report {
+/// A host with `count` identical free disks.
+pub fn free_disks(count: usize) -> Report {
     let mut facts = FactSet::default();
-    know_host(&mut facts);
+    insert_host(&mut facts);
     let names = (0..count).map(|number| format!("sd{number:05}"));
     let mut findings = Vec::new();
     for name in names {
-        findings.extend(know_free(&mut facts, &name));
+        findings.extend(insert_free_disk(&mut facts, &name));
     }
     report(&facts, Vec::new(), findings, BTreeMap::new())
 }
 
-pub fn all() -> [Report; 2] {
+pub fn all_samples() -> [Report; 2] {
     [at_risk(), free_disk()]
 }
 
@@ -134,8 +136,8 @@ fn report_for(
         measurements,
         overrides: BTreeMap::new(),
         wanted,
-        refusal: &|_, _| None,
-        circumstances: RunContext {
+        refusal_reason: &|_, _| None,
+        context: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,
             options: Vec::new(),
@@ -166,7 +168,7 @@ pub fn pack() -> Pack {
 }
 
 /// The target of [`at_risk`].
-pub fn data() -> Subject {
+pub fn data_target() -> Subject {
     Subject::target("/srv/pg/15/main")
 }
 
@@ -192,7 +194,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
         remedy: None,
         trace: Some(Box::new(Trace {
             label: "all of".to_owned(),
-            truth: Truth::True,
+            truth: Ternary::True,
             seen: None,
             kids: Vec::new(),
         })),
@@ -206,67 +208,67 @@ pub fn advice(setting: &str, change: Change) -> Advice {
         setting: settings::find(setting).expect("a setting that can be advised"),
         change,
         current: Reading::not_collected(),
-        reach: Reach::ThisMount,
+        reach: EffectScope::ThisMount,
         risk: Risk::NeedsRemount,
         rank: None,
-        price: None,
+        tradeoff: None,
         apply: Vec::new(),
         verify: Vec::new(),
         undo: Vec::new(),
     }
 }
 
-pub fn words(text: &str) -> Vec<String> {
+pub fn word_list(text: &str) -> Vec<String> {
     text.split(',').map(str::to_owned).collect()
 }
 
-fn know_host(facts: &mut FactSet) {
+fn insert_host(facts: &mut FactSet) {
     let machine = Subject::host();
     let etc = || Source::file("/etc/os-release");
-    facts.know(
+    facts.insert_known(
         &machine,
         &host::NAME,
         "db7".to_owned(),
         Source::call("uname"),
     );
-    facts.know(
+    facts.insert_known(
         &machine,
         &host::OS_NAME,
         "Debian GNU/Linux 12 (bookworm)".to_owned(),
         etc(),
     );
-    facts.know(
+    facts.insert_known(
         &machine,
         &kernel::RELEASE,
         "6.1.0-28-amd64".to_owned(),
         Source::call("uname"),
     );
-    facts.know(
+    facts.insert_known(
         &machine,
         &host::SEEN_BY,
         host::Vantage::Host,
         Source::derived(["host.virtualisation", "host.container"]),
     );
-    facts.know(&machine, &host::PRIVILEGED, false, Source::call("geteuid"));
+    facts.insert_known(&machine, &host::PRIVILEGED, false, Source::call("geteuid"));
     let sentence = "/proc/self/mountinfo: line 31 is malformed and was skipped".to_owned();
-    facts.warn(RunNote::Answers { sentence });
+    facts.add_note(RunNote::HostIncident { sentence });
 }
 
-fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {
+fn insert_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {
     let disk = Subject::device(name);
     let sys = |file: &str| Source::file(format!("/sys/block/{name}/{file}"));
-    facts.know(&disk, &device::KIND, DeviceKind::Disk, sys("device"));
-    facts.know(&disk, &device::PATH, format!("/dev/{name}"), sys("uevent"));
-    facts.know(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
-    facts.know(&disk, &device::SIZE, 1_000_204_886_016, sys("size"));
-    facts.know(&disk, &device::TRANSPORT, Transport::Sata, sys("device"));
-    facts.know(
+    facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, sys("device"));
+    facts.insert_known(&disk, &device::PATH, format!("/dev/{name}"), sys("uevent"));
+    facts.insert_known(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
+    facts.insert_known(&disk, &device::SIZE, 1_000_204_886_016, sys("size"));
+    facts.insert_known(&disk, &device::TRANSPORT, Transport::Sata, sys("device"));
+    facts.insert_known(
         &disk,
         &device::WRITE_CACHE,
         WriteCache::WriteBack,
         sys("queue/write_cache"),
     );
-    facts.know(
+    facts.insert_known(
         &disk,
         &device::CACHE,
         cache,
@@ -276,84 +278,89 @@ fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {
 
 fn at_risk_facts() -> FactSet {
     let mut facts = FactSet::default();
-    know_host(&mut facts);
-    know_disk(&mut facts, "sda", "INTEL SSDSC2KB960G8", Cache::Protected);
-    know_disk(
+    insert_host(&mut facts);
+    insert_disk(&mut facts, "sda", "INTEL SSDSC2KB960G8", Cache::Protected);
+    insert_disk(
         &mut facts,
         "sdb",
         "Samsung SSD 870 EVO 1TB",
         Cache::Volatile,
     );
     let (md, fs) = (Subject::device("md0"), Subject::mount("/srv"));
-    facts.know(
+    facts.insert_known(
         &md,
         &device::KIND,
         DeviceKind::Md,
         Source::file("/sys/block/md0/md"),
     );
-    facts.know(
+    facts.insert_known(
         &md,
         &device::MD_LEVEL,
         device::ArrayLevel::Raid1,
         Source::file("/sys/block/md0/md/level"),
     );
-    facts.know(
+    facts.insert_known(
         &md,
         &device::MD_DISKS,
         2,
         Source::file("/sys/block/md0/md/raid_disks"),
     );
-    facts.know(
+    facts.insert_known(
         &md,
         &device::MD_DEGRADED,
         0,
         Source::file("/sys/block/md0/md/degraded"),
     );
-    facts.know(
+    facts.insert_known(
         &md,
         &device::WRITE_CACHE,
         WriteCache::WriteBack,
         Source::file("/sys/block/md0/queue/write_cache"),
     );
     let line = || Source::line("/proc/self/mountinfo", 24);
-    facts.know(&fs, &mount::POINT, "/srv".to_owned(), line());
-    facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
-    facts.know(&fs, &mount::OPTIONS, words("rw,relatime"), line());
-    facts.know(
+    facts.insert_known(&fs, &mount::POINT, "/srv".to_owned(), line());
+    facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
+    facts.insert_known(&fs, &mount::OPTIONS, word_list("rw,relatime"), line());
+    facts.insert_known(
         &fs,
         &mount::SUPER_OPTIONS,
-        words("rw,nobarrier,errors=remount-ro"),
+        word_list("rw,nobarrier,errors=remount-ro"),
         line(),
     );
-    facts.know(
+    facts.insert_known(
         &fs,
         &mount::BARRIER,
         mount::Barrier::Off,
         Source::file("/proc/fs/ext4/md0/options"),
     );
-    facts.put(
+    facts.insert(
         &fs,
         &mount::EXT4_FEATURES,
-        Reading::unknown(Why::Denied, "reading /dev/md0").or_try(Remedy::RunAsRoot),
+        Reading::unknown(UnknownReason::Denied, "reading /dev/md0").with_remedy(Remedy::RunAsRoot),
     );
     let next = Subject::boot("/srv");
     let fstab = || Source::line("/etc/fstab", 9);
-    facts.know(&next, &boot::POINT, "/srv".to_owned(), fstab());
-    facts.know(&next, &boot::OPTIONS, words("defaults,nobarrier"), fstab());
+    facts.insert_known(&next, &boot::POINT, "/srv".to_owned(), fstab());
+    facts.insert_known(
+        &next,
+        &boot::OPTIONS,
+        word_list("defaults,nobarrier"),
+        fstab(),
+    );
     let conf = || Source::line("/srv/pg/15/main/postgresql.conf", 211);
-    facts.know(
+    facts.insert_known(
         &cluster(),
         &postgres::NAME,
         "postgresql 15/main".to_owned(),
         conf(),
     );
-    facts.know(
+    facts.insert_known(
         &cluster(),
         &postgres::WAL_SYNC_METHOD,
         postgres::WalSyncMethod::Fdatasync,
         conf(),
     );
-    facts.know(
+    facts.insert_known(
         &cluster(),
         &postgres::WAL_INIT_ZERO,
         true,
@@ -361,36 +368,36 @@ fn at_risk_facts() -> FactSet {
             of: "PostgreSQL 15".to_owned(),
         },
     );
-    facts.know(
-        &data(),
+    facts.insert_known(
+        &data_target(),
         &target::KIND,
         TargetKind::Directory,
         Source::call("stat"),
     );
     let roles = vec![Role::Data, Role::Wal];
-    facts.know(
-        &data(),
+    facts.insert_known(
+        &data_target(),
         &target::ROLES,
         roles,
         Source::derived(["pg.data_directory"]),
     );
     for (top, base) in [
-        (data(), fs.clone()),
+        (data_target(), fs.clone()),
         (fs.clone(), md.clone()),
         (md.clone(), Subject::device("sda")),
         (md, Subject::device("sdb")),
     ] {
-        facts.stand(&top, &base);
+        facts.add_edge(&top, &base);
     }
-    facts.link(&data(), &fs);
-    facts.link(&data(), &cluster());
+    facts.link(&data_target(), &fs);
+    facts.link(&data_target(), &cluster());
     facts.link(&next, &fs);
-    facts.link(&cluster(), &data());
+    facts.link(&cluster(), &data_target());
     facts
 }
 
 /// A verdict without evidence.
-pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
+pub fn verdict(target: &Subject, standing: VerdictKind) -> Verdict {
     Verdict {
         undecided: Vec::new(),
         caps_checked: 0,
@@ -416,23 +423,30 @@ fn at_risk_path() -> Vec<FlushHop> {
         kind,
         subjects: of.into_iter().collect(),
         name: name.to_owned(),
-        says: format!("what is said of {name}"),
-        fate,
+        text: format!("what is said of {name}"),
+        state: fate,
         because: String::new(),
         source: String::new(),
-        standing: Standing::AtRisk,
+        standing: VerdictKind::AtRisk,
         rank,
         arrival,
     };
     let (fs, disk) = (Subject::mount("/srv"), Subject::device);
     vec![
-        hop(0, HopKind::Commit, None, "commit", Fate::NotJudged, sent),
+        hop(
+            0,
+            HopKind::Commit,
+            None,
+            "commit",
+            FlushState::NotJudged,
+            sent,
+        ),
         hop(
             1,
             HopKind::Server,
             Some(cluster()),
             "PostgreSQL",
-            Fate::Passed,
+            FlushState::Passed,
             sent,
         ),
         hop(
@@ -440,7 +454,7 @@ fn at_risk_path() -> Vec<FlushHop> {
             HopKind::FileSystem,
             Some(fs),
             "ext4",
-            Fate::Dropped,
+            FlushState::Dropped,
             sent,
         ),
         hop(
@@ -448,7 +462,7 @@ fn at_risk_path() -> Vec<FlushHop> {
             HopKind::Layer,
             Some(disk("md0")),
             "md0",
-            Fate::Passed,
+            FlushState::Passed,
             dropped,
         ),
         hop(
@@ -456,7 +470,7 @@ fn at_risk_path() -> Vec<FlushHop> {
             HopKind::Disk,
             Some(disk("sda")),
             "sda",
-            Fate::Answered,
+            FlushState::Answered,
             dropped,
         ),
         hop(
@@ -464,7 +478,7 @@ fn at_risk_path() -> Vec<FlushHop> {
             HopKind::Disk,
             Some(disk("sdb")),
             "sdb",
-            Fate::LostHere,
+            FlushState::LostHere,
             dropped,
         ),
     ]
@@ -476,12 +490,12 @@ fn at_risk_verdict() -> Verdict {
         layer,
         subject: subject.clone(),
         standing,
-        says: says.to_owned(),
+        text: says.to_owned(),
         source: source.to_owned(),
-        mend: None,
+        remedy: None,
     };
     let path = |disk: &str, standing, evidence| Path {
-        hops: vec![data(), fs.clone(), md.clone(), Subject::device(disk)],
+        hops: vec![data_target(), fs.clone(), md.clone(), Subject::device(disk)],
         standing,
         evidence,
     };
@@ -489,8 +503,8 @@ fn at_risk_verdict() -> Verdict {
     Verdict {
         undecided: Vec::new(),
         caps_checked: 0,
-        target: data(),
-        standing: Standing::AtRisk,
+        target: data_target(),
+        standing: VerdictKind::AtRisk,
         redundancy: Redundancy::Whole,
         second_fault: String::new(),
         host_loss: String::new(),
@@ -506,37 +520,37 @@ fn at_risk_verdict() -> Verdict {
         paths: vec![
             path(
                 "sdb",
-                Standing::AtRisk,
+                VerdictKind::AtRisk,
                 vec![
                     piece(
-                        Layer::Claim,
+                        Layer::Device,
                         &sdb,
-                        Standing::AtRisk,
+                        VerdictKind::AtRisk,
                         "sdb caches writes in a volatile cache and is not told to write them out",
                         "/sys/class/scsi_disk/1:0:0:0/cache_type",
                     ),
                     piece(
-                        Layer::Belief,
+                        Layer::Kernel,
                         &fs,
-                        Standing::AtRisk,
+                        VerdictKind::AtRisk,
                         "/srv sends no flushes of its own",
                         "/proc/fs/ext4/md0/options",
                     ),
                     piece(
                         Layer::Database,
                         &cluster(),
-                        Standing::Durable,
+                        VerdictKind::Durable,
                         "the server flushes each commit",
                         "",
                     ),
                 ],
             ),
-            path("sda", Standing::Durable, Vec::new()),
+            path("sda", VerdictKind::Durable, Vec::new()),
         ],
-        missing: vec![Need {
+        missing: vec![MissingFact {
             subject: Subject::device("sda"),
             fact: "controller.battery".to_owned(),
-            why: Why::Denied,
+            why: UnknownReason::Denied,
             detail: "reading /dev/sda".to_owned(),
             remedy: Some(Remedy::RunAsRoot),
         }],
@@ -547,36 +561,39 @@ fn at_risk_findings() -> Vec<Finding> {
     let (fs, next) = (Subject::mount("/srv"), Subject::boot("/srv"));
     let now = |text: &str| {
         Reading::known(
-            Value::List(words(text)),
+            Value::List(word_list(text)),
             Source::line("/proc/self/mountinfo", 24),
         )
     };
     let barrier = Advice {
         current: now("rw,nobarrier,errors=remount-ro"),
-        reach: Reach::WholeFilesystem,
+        reach: EffectScope::WholeFilesystem,
         ..advice(
             "mount.options",
-            Change::Remove(words("nobarrier,barrier=0")),
+            Change::Remove(word_list("nobarrier,barrier=0")),
         )
     };
     let noatime = Advice {
         current: now("rw,relatime"),
-        ..advice("mount.options", Change::Add(words("noatime")))
+        ..advice("mount.options", Change::Add(word_list("noatime")))
     };
     let at_boot = Advice {
         current: Reading::known(
-            Value::List(words("defaults,nobarrier")),
+            Value::List(word_list("defaults,nobarrier")),
             Source::line("/etc/fstab", 9),
         ),
-        reach: Reach::NextBoot,
-        ..advice("boot.options", Change::Remove(words("nobarrier,barrier=0")))
+        reach: EffectScope::NextBoot,
+        ..advice(
+            "boot.options",
+            Change::Remove(word_list("nobarrier,barrier=0")),
+        )
     };
     let server = |setting: &str, change, current| Advice {
         current: Reading::known(
             current,
             Source::line("/srv/pg/15/main/postgresql.conf", 211),
         ),
-        reach: Reach::Server,
+        reach: EffectScope::Server,
         risk: Risk::NeedsReload,
         ..advice(setting, change)
     };
@@ -586,7 +603,7 @@ fn at_risk_findings() -> Vec<Finding> {
         Value::Text("fdatasync".to_owned()),
     );
     let delay = Advice {
-        price: Some("each commit waits 100 µs longer when others are in flight".to_owned()),
+        tradeoff: Some("each commit waits 100 µs longer when others are in flight".to_owned()),
         apply: vec![Command::new(
             "psql -c 'alter system set commit_delay = 100'",
         )],
@@ -596,13 +613,13 @@ fn at_risk_findings() -> Vec<Finding> {
             Value::Whole(0),
         )
     };
-    let lazy = advice("mount.options", Change::Add(words("lazytime")));
+    let lazy = advice("mount.options", Change::Add(word_list("lazytime")));
     let undecided = |rule: &str, level| Finding {
         outcome: Outcome::Undecided {
-            needs: vec![vec![Need {
+            needs: vec![vec![MissingFact {
                 subject: fs.clone(),
                 fact: "ext4.features".to_owned(),
-                why: Why::Denied,
+                why: UnknownReason::Denied,
                 detail: "reading /dev/md0".to_owned(),
                 remedy: Some(Remedy::RunAsRoot),
             }]],
@@ -617,7 +634,7 @@ fn at_risk_findings() -> Vec<Finding> {
             confidence: Confidence::Measured,
             ..finding("pg.sync-method-keep", &cluster(), Level::Keep, vec![method])
         },
-        finding("pg.commit-delay", &cluster(), Level::Option, vec![delay]),
+        finding("pg.commit-delay", &cluster(), Level::Optional, vec![delay]),
         finding(
             "device.mixed-caches",
             &Subject::device("md0"),
@@ -631,11 +648,11 @@ fn at_risk_findings() -> Vec<Finding> {
             Vec::new(),
         ),
         undecided("ext4.journal-features", Level::Warning),
-        undecided("ext4.fast-commit", Level::Option),
+        undecided("ext4.fast-commit", Level::Optional),
     ]
 }
 
-fn result(method: Method, median: f64, as_server: bool) -> MethodResult {
+fn method_result(method: Method, median: f64, as_server: bool) -> MethodResult {
     MethodResult {
         method,
         pages: 1,
@@ -675,14 +692,14 @@ fn measurement() -> Measurement {
         bytes_written: 127 << 20,
         log: MeasuredLog::default(),
         methods: vec![
-            result(Method::Fdatasync, 182.0, true),
-            result(Method::OpenDatasync, 179.0, true),
-            result(Method::Fsync, 346.0, true),
-            result(Method::OpenDatasyncDirect, 171.0, false),
+            method_result(Method::Fdatasync, 182.0, true),
+            method_result(Method::OpenDatasync, 179.0, true),
+            method_result(Method::Fsync, 346.0, true),
+            method_result(Method::OpenDatasyncDirect, 171.0, false),
             MethodResult {
                 back_to_back: None,
                 error: Some("O_DIRECT is refused here".to_owned()),
-                ..result(Method::FloorDirect, 0.0, false)
+                ..method_result(Method::FloorDirect, 0.0, false)
             },
         ],
         comparisons: vec![Comparison {
@@ -699,7 +716,7 @@ fn measurement() -> Measurement {
         cancelled: false,
         caveats: vec![Caveat {
             id: CaveatId::CompetingIo,
-            says: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
+            text: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
             refuses_advice: false,
             rounds: (40..=52).collect(),
         }],
@@ -709,41 +726,41 @@ fn measurement() -> Measurement {
 
 fn free_facts() -> FactSet {
     let mut facts = FactSet::default();
-    know_host(&mut facts);
-    know_free(&mut facts, "sdc");
+    insert_host(&mut facts);
+    insert_free_disk(&mut facts, "sdc");
     facts
 }
 
-/// Puts a free disk into the set; returns the findings of rules.
-fn know_free(facts: &mut FactSet, name: &str) -> Vec<Finding> {
+/// Inserts a free disk; returns the findings about it.
+fn insert_free_disk(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let node = format!("/dev/{name}");
     let (disk, place) = (Subject::device(name), Subject::target(&node));
-    know_disk(facts, name, "Micron_5300_MTFDDAK960TDS", Cache::Protected);
+    insert_disk(facts, name, "Micron_5300_MTFDDAK960TDS", Cache::Protected);
     let read = || Source::call(format!("read {node}"));
-    facts.know(&disk, &device::CONTENT, Content::Free, read());
-    facts.know(&disk, &device::HOLDS, Vec::new(), read());
-    facts.know(&disk, &device::BYTES_READ, 101 << 20, read());
-    facts.know(&disk, &device::UNREAD_RUN, 447 << 20, read());
-    facts.know(&disk, &device::SIGNATURES, Vec::new(), read());
-    facts.know(
+    facts.insert_known(&disk, &device::CONTENT, Content::Free, read());
+    facts.insert_known(&disk, &device::HOLDS, Vec::new(), read());
+    facts.insert_known(&disk, &device::BYTES_READ, 101 << 20, read());
+    facts.insert_known(&disk, &device::UNREAD_RUN, 447 << 20, read());
+    facts.insert_known(&disk, &device::SIGNATURES, Vec::new(), read());
+    facts.insert_known(
         &place,
         &target::KIND,
         TargetKind::Device,
         Source::derived(["device.content"]),
     );
-    facts.know(
+    facts.insert_known(
         &place,
         &target::PATH,
         node.clone(),
         Source::derived(["device.path"]),
     );
-    facts.stand(&place, &disk);
+    facts.add_edge(&place, &disk);
     facts.link(&place, &disk);
     free_findings(&place)
 }
 
 /// The target of [`free_disk`].
-pub fn new_disk() -> Subject {
+pub fn free_disk_target() -> Subject {
     Subject::target("/dev/sdc")
 }
 
@@ -751,7 +768,7 @@ fn free_findings(place: &Subject) -> Vec<Finding> {
     let choice = |rule: &str, value: &str, rank| {
         let advice = Advice {
             rank: Some(rank),
-            reach: Reach::WholeFilesystem,
+            reach: EffectScope::WholeFilesystem,
             risk: Risk::NeedsNewFilesystem,
             ..advice("filesystem", Change::Set(value.to_owned()))
         };
@@ -761,10 +778,10 @@ fn free_findings(place: &Subject) -> Vec<Finding> {
         }
     };
     let mkfs = |value: &str, apply: &[&'static str]| Advice {
-        reach: Reach::WholeFilesystem,
+        reach: EffectScope::WholeFilesystem,
         risk: Risk::NeedsNewFilesystem,
         apply: apply.iter().map(|&command| Command::new(command)).collect(),
-        ..advice("mkfs.options", Change::Add(words(value)))
+        ..advice("mkfs.options", Change::Add(word_list(value)))
     };
     vec![
         choice("filesystem.xfs", "xfs", 1),
@@ -788,7 +805,7 @@ fn free_findings(place: &Subject) -> Vec<Finding> {
             "mount.noatime-new",
             place,
             Level::Advice,
-            vec![advice("mount.options", Change::Add(words("noatime")))],
+            vec![advice("mount.options", Change::Add(word_list("noatime")))],
         ),
     ]
 }

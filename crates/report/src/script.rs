@@ -1,60 +1,55 @@
 //! The plan as a POSIX shell script for review. walwise never runs it.
 //!
-//! The script does nothing until a person has edited it. For a free disk it creates the file system
-//! after another check that the disk is the same and still free. For a mounted file system every
-//! step is a comment to be enabled by hand. Text that is not plainly safe in a shell never leaves
-//! the comments.
+//! The script does nothing until a person has edited it. On a free disk it checks again that the
+//! disk is the same and still free, then creates the file system. For a mounted file system every
+//! step is a comment. Text that is not safe in a shell stays in comments.
 
-mod remark {
-    //! The lines of a script that do nothing.
+mod comments {
+    //! Comments of a script.
 
     use crate::TargetSummary;
-    use walwise_model::quote::comment;
+    use walwise_model::escape::comment;
 
-    pub fn commented(text: &str) -> String {
+    pub fn comment_out(text: &str) -> String {
         comment::lines(text.lines())
     }
 
-    /// The text for a target without a plan.
-    pub fn nothing(target: &TargetSummary) -> String {
+    pub fn no_changes(target: &TargetSummary) -> String {
         format!(
-            "# Nothing is advised for {}.\n",
-            comment::inline(&target.title)
+            "# No changes recommended for {}.\n",
+            comment::escape_line(&target.title)
         )
     }
 }
-mod existing {
+mod mounted {
     //! The part of a script for mounted file systems: every command a comment, in order of
     //! application.
 
-    use super::remark::{commented, nothing};
-    use crate::origin;
+    use super::comments::{comment_out, no_changes};
+    use crate::setting_source;
     use crate::{Report, Step, TargetSummary};
-    use walwise_judge::rules::{OwnCommand, Risk};
+    use walwise_judge::rules::{Risk, UserCommand};
     use walwise_model::facts::SettingSyntax;
 
-    /// The steps of a target's plan.
-    pub fn part(report: &Report, target: &TargetSummary) -> String {
+    pub fn target_part(report: &Report, target: &TargetSummary) -> String {
         let steps = report
             .plan(&target.target)
             .map(|plan| plan.steps.as_slice())
             .unwrap_or_default();
         let mut out = String::new();
         for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps())) {
-            out.push_str(&one(number, step));
+            out.push_str(&step_comment(number, step));
         }
         if out.is_empty() {
-            return nothing(target);
+            return no_changes(target);
         }
         format!("# Remove the # before the commands that you want to run.\n{out}")
     }
 
-    /// The loss or danger of a step, if any.
-    fn danger(step: &Step) -> Option<&'static str> {
+    /// A warning about a step that loses data or unmounts.
+    fn warning(step: &Step) -> Option<&'static str> {
         match step.advice.risk {
-            Risk::NeedsNewFilesystem => {
-                Some("DESTROYS what is on the file system: data must be copied away first")
-            }
+            Risk::NeedsNewFilesystem => Some("DESTROYS the file system: copy its data away first"),
             Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
             Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
             Risk::NeedsRemount if unmounts(step) => {
@@ -71,12 +66,12 @@ mod existing {
             .any(|command| command.as_str().starts_with("umount "))
     }
 
-    pub fn one(number: usize, step: &Step) -> String {
+    pub fn step_comment(number: usize, step: &Step) -> String {
         let advice = &step.advice;
         let mut lines = vec![
             format!(
                 "{number}. {}: {} of {}: {}",
-                step.level.word(),
+                step.level.as_str(),
                 advice.setting,
                 step.subject,
                 advice.summary()
@@ -86,35 +81,34 @@ mod existing {
         lines.extend(
             step.result
                 .as_ref()
-                .map(|result| format!("becomes: {result}")),
+                .map(|result| format!("result: {result}")),
         );
-        lines.extend(danger(step).map(|danger| format!("!!!! {danger} !!!!")));
-        lines.extend(server(step));
+        lines.extend(warning(step).map(|danger| format!("!!!! {danger} !!!!")));
+        lines.extend(server_lines(step));
         for (title, commands) in advice.commands() {
             lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
             lines.extend(commands.iter().map(|command| format!("  {command}")));
         }
-        lines.extend(advice.own.iter().map(left_out));
-        format!("\n{}", commented(&lines.join("\n")))
+        lines.extend(advice.own.iter().map(omitted_command));
+        format!("\n{}", comment_out(&lines.join("\n")))
     }
 
-    /// A statement that a command is omitted, without the command.
-    fn left_out(own: &OwnCommand) -> String {
-        let OwnCommand {
+    /// Says that a user's command is omitted, without repeating it.
+    fn omitted_command(own: &UserCommand) -> String {
+        let UserCommand {
             purpose,
             file,
             line,
             ..
         } = own;
         format!(
-            "{}: your own command, of {file}:{line}, is left out: it is not checked by walwise",
-            purpose.word()
+            "{}: your own command, of {file}:{line}, is left out: walwise does not check it",
+            purpose.as_str()
         )
     }
 
-    /// The place of a server's setting, and what wins over its file; empty for other settings. The
-    /// commands of the advice say the rest.
-    fn server(step: &Step) -> Vec<String> {
+    /// The source of a server's setting, and what overrides its file; empty for other settings.
+    fn server_lines(step: &Step) -> Vec<String> {
         let advice = &step.advice;
         let file = match advice
             .setting
@@ -123,32 +117,31 @@ mod existing {
             .map(|area| area.database().syntax)
         {
             None => return Vec::new(),
-            Some(SettingSyntax::Conf) => "files",
-            Some(SettingSyntax::Options) => "option files",
+            Some(SettingSyntax::PostgresConf) => "files",
+            Some(SettingSyntax::OptionFile) => "option files",
         };
-        let stronger = origin::stronger(advice).map(|stronger| stronger.says(file));
-        [format!("now: {}", origin::now(advice))]
+        let stronger =
+            setting_source::overridden_by(advice).map(|stronger| stronger.instruction(file));
+        [format!("now: {}", setting_source::current_value(advice))]
             .into_iter()
             .chain(stronger)
             .collect()
     }
 }
-mod apart {
-    //! The parts of a script for advice outside all targets: for the host as a whole, and for other
-    //! subjects.
+mod other_parts {
+    //! The parts of a script outside all targets: for the host, and for other subjects.
     //!
-    //! Every command is a comment, as for mounted file systems. If one target was asked for, advice
-    //! about other subjects is omitted; the text only counts it.
+    //! Every command is a comment. With TARGET, advice about other subjects is omitted.
 
     use std::collections::BTreeSet;
 
-    use super::existing;
+    use super::mounted;
     use crate::{Report, Step};
     use walwise_judge::rules::{Advice, Finding, Level, Outcome};
+    use walwise_model::escape::comment;
     use walwise_model::facts::{Scope, Subject};
-    use walwise_model::quote::comment;
 
-    /// A part for the host and one for the rest, each only where there is advice.
+    /// A part for the host and one for the rest, if there is advice.
     pub fn parts(report: &Report) -> Vec<String> {
         let known: BTreeSet<&Subject> = report
             .targets
@@ -156,7 +149,9 @@ mod apart {
             .flat_map(|target| &target.subjects)
             .collect();
         let advised = |finding: &&Finding| match finding.outcome {
-            Outcome::Applies => finding.level > Level::Option && !known.contains(&finding.subject),
+            Outcome::Applies => {
+                finding.level > Level::Optional && !known.contains(&finding.subject)
+            }
             Outcome::DoesNotApply | Outcome::Undecided { .. } => false,
         };
         let (host, beside): (Vec<&Finding>, Vec<&Finding>) = report
@@ -177,24 +172,27 @@ mod apart {
     }
 
     fn part(title: &str, findings: &[&Finding]) -> Option<String> {
-        let steps = findings
-            .iter()
-            .flat_map(|finding| finding.advice.iter().map(|advice| step(finding, advice)));
+        let steps = findings.iter().flat_map(|finding| {
+            finding
+                .advice
+                .iter()
+                .map(|advice| standalone_step(finding, advice))
+        });
         let steps: Vec<Step> = steps.filter(|step| !step.keeps()).collect();
         let told: String = (1..)
             .zip(&steps)
-            .map(|(number, step)| existing::one(number, step))
+            .map(|(number, step)| mounted::step_comment(number, step))
             .collect();
         (!steps.is_empty()).then(|| {
             format!(
                 "\n# ==== {} ====\n# Remove the # before the commands that you want to run.\n{told}",
-                comment::inline(title)
+                comment::escape_line(title)
             )
         })
     }
 
-    /// Advice of no plan as a step of its own.
-    fn step(finding: &Finding, advice: &Advice) -> Step {
+    /// Makes a step from advice outside all plans.
+    fn standalone_step(finding: &Finding, advice: &Advice) -> Step {
         Step {
             basis: finding.basis,
             subject: finding.subject.clone(),
@@ -208,74 +206,69 @@ mod apart {
         }
     }
 }
-mod new;
+mod new_filesystem;
 
 use super::{Report, TargetSummary, mkfs};
-use remark::commented;
+use comments::comment_out;
+use walwise_model::escape::{Command, comment};
 use walwise_model::facts::catalog::target::TargetKind;
-use walwise_model::quote::{Command, comment};
 
-/// The script for every target of a report. A free disk gets its part only when it is the single
-/// target: a script that creates file systems on several disks invites mistakes. The error says why
-/// there is none: the disk holds, or may hold, something.
+/// The script for all targets. A free disk gets its part only as the single target: a script for
+/// several disks invites mistakes. The error says why there is none: the disk may hold data.
 pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
     if let Some(target) = report.targets.first().filter(|_| alone) {
-        refuse_what_is_not_free(target)?;
+        refuse_used_disk(target)?;
     }
-    let mut parts = vec![head(report)];
+    let mut parts = vec![script_header(report)];
     for target in &report.targets {
         parts.push(format!(
             "\n# ==== {} ====\n",
-            comment::inline(&target.title)
+            comment::escape_line(&target.title)
         ));
         parts.push(match target.kind {
-            TargetKind::Device if alone => new::part(report, target),
-            TargetKind::Device => commented(&format!(
-                "A free disk. For a script that makes its file system:\n  {}",
-                Command::or_why(mkfs::asked_again(
+            TargetKind::Device if alone => new_filesystem::free_disk_part(report, target),
+            TargetKind::Device => comment_out(&format!(
+                "A free disk. For a script that creates its file system:\n  {}",
+                Command::or_placeholder(mkfs::recheck_command(
                     report,
                     &target.target,
                     " --format script"
                 ))
             )),
-            TargetKind::Directory | TargetKind::Created => existing::part(report, target),
+            TargetKind::Directory | TargetKind::Created => mounted::target_part(report, target),
         });
     }
-    let apart = apart::parts(report);
+    let apart = other_parts::parts(report);
     let edited = !apart.is_empty() || report.targets.iter().any(|target| !target.kind.is_device());
     parts.extend(apart);
     if edited {
-        parts.push(
-            "\nprintf 'the commands that are no comments any more were run; nothing else was done\\n'\n"
-                .to_owned(),
-        );
+        parts.push("\nprintf 'only the uncommented commands were run\\n'\n".to_owned());
     }
     parts.push("\nexit 0\n".to_owned());
     Ok(parts.concat())
 }
 
-/// No script creates a file system on a disk that holds, or may hold, something.
-fn refuse_what_is_not_free(target: &TargetSummary) -> Result<(), String> {
+fn refuse_used_disk(target: &TargetSummary) -> Result<(), String> {
     match target
         .content
         .as_ref()
-        .filter(|content| !content.may_be_given())
+        .filter(|content| !content.is_available())
     {
         Some(content) => Err(format!(
             "{}: no script is made. {}",
             target.title,
-            content.sentence()
+            content.evidence_text()
         )),
         None => Ok(()),
     }
 }
 
-fn head(report: &Report) -> String {
+fn script_header(report: &Report) -> String {
     let origin = if report.host.live {
         ""
     } else {
-        "# It was made from a capture: run it only on the machine that the capture is of.\n"
+        "# Made from a capture: run it only on the captured host.\n"
     };
     format!(
         "#!/bin/sh\n\
@@ -293,9 +286,9 @@ fn head(report: &Report) -> String {
          \n\
          [ \"$I_HAVE_READ_THIS\" = yes ] || stop 'read this script, then set I_HAVE_READ_THIS=yes; nothing was done'\n\
          [ \"$(id -u)\" = 0 ] || stop 'this needs root; nothing was done'\n",
-        comment::inline(&report.tool.version),
-        comment::inline(&report.host.name),
-        comment::inline(&report.when),
+        comment::escape_line(&report.tool.version),
+        comment::escape_line(&report.host.name),
+        comment::escape_line(&report.when),
     )
 }
 
@@ -305,12 +298,11 @@ mod tests {
 
     use super::*;
     use crate::{DeviceContent, postgres, sample};
-    use walwise_judge::rules::{Advice, Change, Reach, Risk};
+    use walwise_judge::rules::{Advice, Change, EffectScope, Risk};
+    use walwise_model::escape::{Command, shell};
     use walwise_model::facts::{Reading, Scope, Source, Subject, Value, catalog};
-    use walwise_model::quote::{Command, shell};
     use walwise_testkit::deadline::ChildInTime as _;
 
-    /// The script where there is one.
     fn render(report: &Report) -> String {
         super::render(report).unwrap()
     }
@@ -325,7 +317,7 @@ mod tests {
 
     #[test]
     fn nothing_runs_before_a_human_has_edited_it() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let script = render(&report);
             assert!(script.contains("\nI_HAVE_READ_THIS=no "), "{script}");
             let lines = active(&script);
@@ -360,7 +352,7 @@ mod tests {
         let script = render(&sample::at_risk());
         let (_, part) = script.split_once("# ====").unwrap();
         let part = &format!("# {part}");
-        let told = "printf 'the commands that are no comments any more were run; nothing else was done\\n'";
+        let told = "printf 'only the uncommented commands were run\\n'";
         assert_eq!(active(part), [told, "exit 0"]);
         assert!(
             part.contains("#   mount -o remount,barrier=1,noatime /srv\n"),
@@ -413,18 +405,18 @@ mod tests {
                 let source = Source::file(format!("/sys/class/block/{}/{file}", disk.name()));
                 report
                     .facts
-                    .put(disk, &catalog::device::UNIT, Reading::not_collected());
-                report
-                    .facts
-                    .know(disk, &catalog::device::SERIAL, "DATA-0".to_owned(), source);
+                    .insert(disk, &catalog::device::UNIT, Reading::not_collected());
+                report.facts.insert_known(
+                    disk,
+                    &catalog::device::SERIAL,
+                    "DATA-0".to_owned(),
+                    source,
+                );
             }
             let script = render(&report);
             assert!(script.contains(&format!("\nSERIAL={serial}\n")), "{script}");
             assert!(
-                script.contains(&format!(
-                    "\nIDENTITY={}\n",
-                    shell::quoted(identity).unwrap()
-                )),
+                script.contains(&format!("\nIDENTITY={}\n", shell::quote(identity).unwrap())),
                 "{script}"
             );
             assert!(!script.contains("I_COMPARED_THE_DISK"), "{script}");
@@ -450,7 +442,7 @@ mod tests {
         for disk in disks {
             report
                 .facts
-                .put(&disk, &catalog::device::SIZE, Reading::not_collected());
+                .insert(&disk, &catalog::device::SIZE, Reading::not_collected());
         }
         let script = render(&report);
         assert!(
@@ -575,7 +567,7 @@ mod tests {
             };
             let cluster = Subject::cluster("/srv/pg/15/main");
             let mut findings = [sample::finding("any", &cluster, step.level, vec![advice])];
-            postgres::complete(&mut findings, &report.facts);
+            postgres::add_commands(&mut findings, &report.facts);
             step.advice = findings[0].advice[0].clone();
             let script = render(&report);
             assert!(
@@ -602,7 +594,7 @@ mod tests {
         let mut report = sample::at_risk();
         let step = report.plans[0].steps.first_mut().unwrap();
         step.advice = Advice {
-            reach: Reach::WholeFilesystem,
+            reach: EffectScope::WholeFilesystem,
             risk: Risk::NeedsNewFilesystem,
             apply: vec![Command::new("mkfs.ext4 /dev/md0\nreboot")],
             ..sample::advice("filesystem", Change::Set("ext4".to_owned()))
@@ -617,14 +609,14 @@ mod tests {
 
     #[test]
     fn a_shell_can_read_it() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let shell = std::process::Command::new("/bin/sh")
                 .arg("-n")
                 .stdin(std::process::Stdio::piped())
                 .stderr(std::process::Stdio::piped())
                 .spawn()
                 .unwrap();
-            let output = shell.fed_in_time(render(&report).as_bytes());
+            let output = shell.output_for_input(render(&report).as_bytes());
             assert!(
                 output.status.success(),
                 "{}",
@@ -633,12 +625,12 @@ mod tests {
         }
     }
 
-    /// Both as delivered and as edited.
+    /// Both as generated and as edited.
     #[test]
     #[ignore = "needs shellcheck"]
     fn a_linter_of_shells_finds_nothing() {
         use std::process::{Command, Stdio};
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let script = render(&report);
             let edited = script.replace("I_HAVE_READ_THIS=no ", "I_HAVE_READ_THIS=yes");
             let edited = edited.replace("MOUNTPOINT= ", "MOUNTPOINT=/srv/new");
@@ -649,7 +641,7 @@ mod tests {
                     .stdout(Stdio::piped())
                     .spawn()
                     .unwrap();
-                let output = linter.fed_in_time(script.as_bytes());
+                let output = linter.output_for_input(script.as_bytes());
                 assert!(
                     output.status.success(),
                     "{}\n{script}",
@@ -661,12 +653,12 @@ mod tests {
 
     #[test]
     fn every_blank_of_the_template_is_filled_in_and_nothing_else() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let script = render(&report);
             assert!(!script.contains('@'), "{script}");
         }
         assert_eq!(
-            new::fill("a @b@ @c@", &[("b", "@c@"), ("c", "d")]),
+            new_filesystem::fill_template("a @b@ @c@", &[("b", "@c@"), ("c", "d")]),
             "a @c@ d"
         );
     }

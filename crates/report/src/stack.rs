@@ -1,21 +1,20 @@
-//! The stack below a target, in drawing order and in words.
+//! The stack below a target, in display order and with descriptions.
 //!
-//! Each layer appears once, under the first that stands on it; `below` keeps every edge, so no part
-//! of the graph is lost. This module only words facts. A layer without a cache of its own matters
-//! too, because a queue in the middle can stop flushes.
+//! Each layer appears once, under the first that stands on it; `below` keeps every edge. A layer
+//! without its own cache matters too, because its queue can stop flushes.
 
 use std::collections::BTreeSet;
 
-use super::layer::block;
+use super::layer::describe_device;
 use super::{DeviceContent, LayerRow, Stack, options};
-use walwise_judge::durability::{Standing, Verdict};
+use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_model::facts::catalog::device::{self, Cache, WriteCache};
 use walwise_model::facts::catalog::mount::{self, Barrier};
 use walwise_model::facts::catalog::target::{self, TargetKind};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack {
-    let weakest = verdict.map(weakest).unwrap_or_default();
+pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack {
+    let weakest = verdict.map(weakest_subjects).unwrap_or_default();
     let mut layers = Vec::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![(top.clone(), 0)];
@@ -27,8 +26,8 @@ pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack
         open.extend(below.iter().rev().map(|base| (base.clone(), depth + 1)));
         layers.push(LayerRow {
             depth,
-            says: says(facts, &subject),
-            cache: cache(facts, &subject),
+            says: description(facts, &subject),
+            cache: cache_text(facts, &subject),
             weakest: weakest.contains(&subject),
             below: below.to_vec(),
             subject,
@@ -42,12 +41,12 @@ pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack
 }
 
 /// The subjects of the evidence that decides the verdict.
-fn weakest(verdict: &Verdict) -> BTreeSet<Subject> {
+fn weakest_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
     let worst = verdict
         .paths
         .iter()
         .find(|path| path.standing == verdict.standing);
-    let decides = |standing: Standing| standing == verdict.standing && !standing.is_durable();
+    let decides = |standing: VerdictKind| standing == verdict.standing && !standing.is_durable();
     let evidence = worst.into_iter().flat_map(|path| &path.evidence);
     evidence
         .filter(|piece| decides(piece.standing))
@@ -55,17 +54,16 @@ fn weakest(verdict: &Verdict) -> BTreeSet<Subject> {
         .collect()
 }
 
-/// The description of a layer.
-fn says(facts: &FactSet, subject: &Subject) -> String {
+fn description(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
-        Scope::Mount => mounted(facts, subject),
-        Scope::Device => block(facts, subject),
+        Scope::Mount => describe_mount(facts, subject),
+        Scope::Device => describe_device(facts, subject),
         Scope::Target => match facts.value(subject, &target::KIND) {
             Some(TargetKind::Created) => "directory (does not exist yet)".to_owned(),
             Some(TargetKind::Device) => {
                 format!(
                     "device, {}",
-                    DeviceContent::from_facts(facts, subject).words()
+                    DeviceContent::from_facts(facts, subject).heading()
                 )
             }
             Some(TargetKind::Directory) | None => "directory".to_owned(),
@@ -74,12 +72,13 @@ fn says(facts: &FactSet, subject: &Subject) -> String {
     }
 }
 
-fn mounted(facts: &FactSet, subject: &Subject) -> String {
+fn describe_mount(facts: &FactSet, subject: &Subject) -> String {
     let fstype = facts
         .value(subject, &mount::FSTYPE)
-        .unwrap_or_else(|| "file system not known".to_owned());
-    let words = in_force(facts, subject).map(|words| layered(options::tidy(&words)).join(","));
-    let of = part_of(facts, subject).map(|root| format!("(directory {root} of it)"));
+        .unwrap_or_else(|| "file system unknown".to_owned());
+    let words = mount_options(facts, subject)
+        .map(|words| count_overlay_layers(options::explicit_options(&words)).join(","));
+    let of = mounted_directory(facts, subject).map(|root| format!("(directory {root})"));
     [Some(fstype), words, of]
         .into_iter()
         .flatten()
@@ -88,9 +87,9 @@ fn mounted(facts: &FactSet, subject: &Subject) -> String {
         .join(" ")
 }
 
-/// The mounted directory of the file system, where it is not the whole, as for a bind mount. A
-/// subvolume of btrfs is among its options.
-fn part_of(facts: &FactSet, subject: &Subject) -> Option<String> {
+/// The mounted directory, if it is not the root of the file system, as with a bind mount. A btrfs
+/// subvolume is already among the options.
+fn mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> {
     let root = facts
         .value(subject, &mount::ROOT)
         .filter(|root| root != "/")?;
@@ -103,7 +102,7 @@ fn part_of(facts: &FactSet, subject: &Subject) -> Option<String> {
 
 /// Options with the lower layers of an overlay counted instead of named: a container has dozens,
 /// with long names.
-pub fn layered(words: Vec<String>) -> Vec<String> {
+pub fn count_overlay_layers(words: Vec<String>) -> Vec<String> {
     let lower = |word: &String| {
         let (name, layers) = word.split_once('=')?;
         matches!(name, "lowerdir" | "lowerdir+" | "datadir+").then(|| {
@@ -127,9 +126,9 @@ pub fn layered(words: Vec<String>) -> Vec<String> {
     words.into_iter().filter_map(&mut tell).collect()
 }
 
-/// The options of a mount and of its superblock together, in the order of mountinfo; `None` when
-/// neither is known.
-pub fn in_force(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
+/// The options of a mount and of its superblock, in the order of mountinfo; `None` if neither is
+/// known.
+pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     let mut words = facts.value(subject, &mount::OPTIONS);
     if let Some(more) = facts.value(subject, &mount::SUPER_OPTIONS) {
         words.get_or_insert_default().extend(more);
@@ -137,8 +136,7 @@ pub fn in_force(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     words
 }
 
-/// The relevant properties of a layer's cache, in words.
-fn cache(facts: &FactSet, subject: &Subject) -> String {
+fn cache_text(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
         Scope::Mount => match facts.value(subject, &mount::BARRIER) {
             Some(Barrier::Off) => "sends no flushes".to_owned(),
@@ -151,7 +149,7 @@ fn cache(facts: &FactSet, subject: &Subject) -> String {
                     .value(subject, &device::CACHE)
                     .filter(|_| leaf)
                     .map(|cache| match cache {
-                        Cache::None => "none claimed".to_owned(),
+                        Cache::None => "no volatile cache".to_owned(),
                         Cache::Volatile
                         | Cache::Contradictory
                         | Cache::Unknown
@@ -179,41 +177,41 @@ mod tests {
     use super::*;
     use walwise_model::facts::Source;
 
-    fn said(fstype: &str, root: &str, options: &str) -> String {
+    fn described(fstype: &str, root: &str, options: &str) -> String {
         let (mut facts, subject) = (FactSet::default(), Subject::mount("/data"));
-        facts.know(
+        facts.insert_known(
             &subject,
             &mount::FSTYPE,
             fstype.to_owned(),
             Source::file("x"),
         );
-        facts.know(&subject, &mount::ROOT, root.to_owned(), Source::file("x"));
+        facts.insert_known(&subject, &mount::ROOT, root.to_owned(), Source::file("x"));
         let options = options.split(',').map(str::to_owned).collect();
-        facts.know(&subject, &mount::SUPER_OPTIONS, options, Source::file("x"));
-        mounted(&facts, &subject)
+        facts.insert_known(&subject, &mount::SUPER_OPTIONS, options, Source::file("x"));
+        describe_mount(&facts, &subject)
     }
 
     #[test]
     fn a_part_of_a_file_system_is_marked() {
-        assert_eq!(said("ext4", "/", "rw"), "ext4 rw");
+        assert_eq!(described("ext4", "/", "rw"), "ext4 rw");
         assert_eq!(
-            said("ext4", "/pg/16", "rw"),
-            "ext4 rw (directory /pg/16 of it)"
+            described("ext4", "/pg/16", "rw"),
+            "ext4 rw (directory /pg/16)"
         );
         assert_eq!(
-            said("btrfs", "/@home", "rw,subvol=/@home"),
+            described("btrfs", "/@home", "rw,subvol=/@home"),
             "btrfs rw,subvol=/@home"
         );
         assert_eq!(
-            said("btrfs", "/@home/pg", "rw,subvol=/@home"),
-            "btrfs rw,subvol=/@home (directory /@home/pg of it)"
+            described("btrfs", "/@home/pg", "rw,subvol=/@home"),
+            "btrfs rw,subvol=/@home (directory /@home/pg)"
         );
     }
 
     #[test]
     fn the_layers_of_an_overlay_are_counted() {
         assert_eq!(
-            said(
+            described(
                 "overlay",
                 "/",
                 "rw,lowerdir=/a/1:/a/2:/a\\:3,upperdir=/u,workdir=/w"
@@ -221,7 +219,7 @@ mod tests {
             "overlay rw,lowerdir=3 layers,upperdir=/u,workdir=/w"
         );
         assert_eq!(
-            said("overlay", "/", "rw,lowerdir+=/a,lowerdir+=/b,volatile"),
+            described("overlay", "/", "rw,lowerdir+=/a,lowerdir+=/b,volatile"),
             "overlay rw,lowerdir=2 layers,volatile"
         );
     }

@@ -1,80 +1,82 @@
-//! The report as text for people: the answer first, then why, then what to do. This is also the
+//! The report as plain text: the answer first, then the reason, then the commands. This is also the
 //! screen-reader mode.
 //!
 //! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing.
-//! What is said, and in which order, is the business of [`super::telling`].
+//! [`super::telling`] makes the content.
 
 mod short;
 
-use super::telling::{
-    self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, ReportPart, Section,
+use super::view::{
+    self, Badge, Bullet, Bullets, Detail, Element, Grid, HeadingLevel, Instruction, ReportPart,
+    Section,
 };
 use super::{LayerRow, Report, Upgrade, WhatIf};
-use walwise_model::quote::Command;
+use walwise_model::escape::Command;
+use walwise_model::parallel;
 use walwise_model::text::page::TextBuilder;
-use walwise_model::text::wrap::columns;
-use walwise_model::workers;
+use walwise_model::text::wrap::display_width;
 
-/// What a terminal allows.
+/// The capabilities of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineStyle {
-    /// Whether words may be coloured.
     pub colour: bool,
-    /// Whether marks have to be ASCII.
+    /// Whether symbols have to be ASCII.
     pub ascii: bool,
 }
 
 /// The short report: about 25 lines for a target.
-pub fn short(report: &Report, style: LineStyle) -> String {
+pub fn render_short(report: &Report, style: LineStyle) -> String {
     short::render(report, style)
 }
 
 /// One part of the report, in full.
-pub fn only(report: &Report, part: ReportPart) -> String {
+pub fn render_part(report: &Report, part: ReportPart) -> String {
     let mut page = TextBuilder::default();
-    for group in telling::only(report, part) {
-        page.append(&drawn(&group));
+    for group in view::part_groups(report, part) {
+        page.append(&render_sections(&group));
     }
     page.finish()
 }
 
 pub fn render(report: &Report) -> String {
     let mut page = TextBuilder::default();
-    for group in workers::each(&telling::groups(report), |sections| drawn(sections)) {
+    for group in parallel::map(&view::section_groups(report), |sections| {
+        render_sections(sections)
+    }) {
         page.append(&group);
     }
     page.finish()
 }
 
-/// What the next kernel changes: blockers first, each thing once with its level.
-pub fn upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
-    drawn(&telling::upgrade::sections(real, assumed, upgrade)).finish()
+/// The changes of the next kernel: blockers first.
+pub fn render_upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
+    render_sections(&view::upgrade::upgrade_sections(real, assumed, upgrade)).finish()
 }
 
-/// Sections alone, such as those of a kept report.
-pub fn sections(sections: &[Section]) -> String {
-    drawn(sections).finish()
+/// Sections alone, such as those of a saved report.
+pub fn render_document(sections: &[Section]) -> String {
+    render_sections(sections).finish()
 }
 
-fn drawn(sections: &[Section]) -> TextBuilder {
+fn render_sections(sections: &[Section]) -> TextBuilder {
     let mut page = TextBuilder::default();
     for section in sections.iter().filter(|section| !section.is_appendix) {
-        draw(&mut page, section);
+        write_section(&mut page, section);
     }
     page
 }
 
-fn draw(page: &mut TextBuilder, section: &Section) {
-    let margin = match section.rank {
-        Rank::Top => 0,
-        Rank::Part => 2,
+fn write_section(page: &mut TextBuilder, section: &Section) {
+    let margin = match section.heading_level {
+        HeadingLevel::Top => 0,
+        HeadingLevel::Part => 2,
     };
-    page.gap();
+    page.blank_line();
     let indent = if section.heading.is_empty() {
         margin
     } else {
         let lead = if section.lead.is_empty() { "" } else { ", " };
-        page.para(
+        page.paragraph(
             margin,
             &format!("{}{lead}{}", section.heading, section.lead),
         );
@@ -82,91 +84,99 @@ fn draw(page: &mut TextBuilder, section: &Section) {
     };
     for element in &section.elements {
         match element {
-            Element::Sentence(says) => page.para(indent, &says.to_string()),
+            Element::Sentence(says) => page.paragraph(indent, &says.to_string()),
             Element::Bullets(Bullets { bullets, .. }) => {
                 let room = bullets
                     .iter()
-                    .filter_map(|one| one.marks.first())
-                    .map(room)
+                    .filter_map(|one| one.badges.first())
+                    .map(badge_width)
                     .max();
                 for one in bullets {
-                    bullet(page, indent, room.unwrap_or_default(), one);
+                    write_bullet(page, indent, room.unwrap_or_default(), one);
                 }
             }
-            Element::Grid(one) => grid(page, indent, one),
+            Element::Grid(one) => write_grid(page, indent, one),
             Element::Stack(layers) => {
-                page.table(indent, &layers.iter().map(layer).collect::<Vec<_>>(), &[]);
+                page.table(
+                    indent,
+                    &layers.iter().map(layer_cells).collect::<Vec<_>>(),
+                    &[],
+                );
             }
             Element::Instructions(steps) => {
                 for step in steps {
-                    instruction(page, step);
+                    write_step(page, step);
                 }
             }
         }
     }
 }
 
-/// A bullet whose first mark has the room of all beside it.
-fn bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) {
-    let rooms = std::iter::once(first).chain(bullet.marks.iter().skip(1).map(room));
+/// Writes a bullet; `first` is the width of the first badge.
+fn write_bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) {
+    let rooms = std::iter::once(first).chain(bullet.badges.iter().skip(1).map(badge_width));
     let label: String = bullet
-        .marks
+        .badges
         .iter()
         .zip(rooms)
-        .map(|(one, room)| mark(one, room))
+        .map(|(one, room)| padded_badge(one, room))
         .collect();
-    let of = if bullet.of.is_empty() {
+    let of = if bullet.subject.is_empty() {
         String::new()
     } else {
-        format!("{}: ", bullet.of)
+        format!("{}: ", bullet.subject)
     };
     let (label, of) = if label.is_empty() {
         (of, label)
     } else {
         (label, of)
     };
-    let aside = if bullet.aside.is_empty() {
+    let aside = if bullet.note.is_empty() {
         String::new()
     } else {
-        format!(" ({})", bullet.aside)
+        format!(" ({})", bullet.note)
     };
-    page.hanging(indent, &label, &format!("{of}{}{aside}", bullet.says));
-    let beneath = if label.is_empty() { 2 } else { columns(&label) };
-    details(page, indent + beneath, &bullet.beneath);
+    page.hanging(indent, &label, &format!("{of}{}{aside}", bullet.text));
+    let beneath = if label.is_empty() {
+        2
+    } else {
+        display_width(&label)
+    };
+    write_details(page, indent + beneath, &bullet.details);
 }
 
-/// Columns for marks of a kind; what is no word of a short list takes what it needs.
-fn room(mark: &Mark) -> usize {
+/// The width of badges of a kind; 0 for those of any length.
+fn badge_width(mark: &Badge) -> usize {
     match mark {
-        Mark::Level(..) | Mark::Change(_) => 10,
-        Mark::Standing(_) => 14,
-        Mark::Layer(_) => 13,
-        Mark::Remark(_) | Mark::Setting(_) | Mark::Verdict(..) => 0,
+        Badge::Level(..) | Badge::Change(_) => 10,
+        Badge::Standing(_) => 14,
+        Badge::Layer(_) => 13,
+        Badge::Remark(_) | Badge::Setting(_) | Badge::Verdict(..) => 0,
     }
 }
 
-fn mark(mark: &Mark, room: usize) -> String {
+fn padded_badge(mark: &Badge, room: usize) -> String {
     let gap = match mark {
-        Mark::Level(..) | Mark::Change(_) | Mark::Standing(_) | Mark::Layer(_) => "",
-        Mark::Remark(_) | Mark::Verdict(..) => "  ",
-        Mark::Setting(_) => "   ",
+        Badge::Level(..) | Badge::Change(_) | Badge::Standing(_) | Badge::Layer(_) => "",
+        Badge::Remark(_) | Badge::Verdict(..) => "  ",
+        Badge::Setting(_) => "   ",
     };
-    format!("{:<room$}", mark.words() + gap)
+    format!("{:<room$}", mark.text() + gap)
 }
 
-fn grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
-    let cells = |row: &Vec<telling::Phrase>| row.iter().map(ToString::to_string).collect();
-    // Figures stand under their head; names and words say themselves what they are.
-    let is_headed = grid.right.contains(&true);
+fn write_grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
+    let cells = |row: &Vec<view::RichText>| row.iter().map(ToString::to_string).collect();
+    // Only grids with figures need a head.
+    let is_headed = grid.right_aligned.contains(&true);
     let head = is_headed.then(|| grid.head.iter().map(|&name| name.to_owned()).collect());
     let rows: Vec<Vec<String>> = head
         .into_iter()
         .chain(grid.rows.iter().map(cells))
         .collect();
-    if grid.narrow.is_empty() {
-        page.table(indent, &rows, &grid.right);
+    if grid.narrow_splits.is_empty() {
+        page.table(indent, &rows, &grid.right_aligned);
     }
-    for columns in grid.narrow {
+    for columns in grid.narrow_splits {
         let of = |row: &Vec<String>| {
             columns
                 .iter()
@@ -175,59 +185,60 @@ fn grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
         };
         let right: Vec<bool> = columns
             .iter()
-            .filter_map(|at| grid.right.get(*at).copied())
+            .filter_map(|at| grid.right_aligned.get(*at).copied())
             .collect();
         page.table(indent, &rows.iter().map(of).collect::<Vec<_>>(), &right);
-        page.gap();
+        page.blank_line();
     }
 }
 
-/// A layer of a stack as the cells of a row.
-pub fn layer(row: &LayerRow) -> Vec<String> {
+/// The cells of a layer of a stack.
+pub fn layer_cells(row: &LayerRow) -> Vec<String> {
     let depth = usize::try_from(row.depth).unwrap_or_default().min(20);
     let mark = if row.weakest { "weakest" } else { "" };
     let name = format!("{}{}", "  ".repeat(depth), row.subject.name());
     vec![name, row.says.clone(), row.cache.clone(), mark.to_owned()]
 }
 
-fn instruction(page: &mut TextBuilder, step: &Instruction) {
+fn write_step(page: &mut TextBuilder, step: &Instruction) {
     let number = step
         .number
         .map(|number| number.to_string())
         .unwrap_or_default();
-    let label = format!("{number:>2}  {:<10}", step.level.word());
+    let label = format!("{number:>2}  {:<10}", step.level.as_str());
     page.hanging(
         2,
         &label,
-        &format!("{} of {}: {}", step.setting, step.of, step.change),
+        &format!("{} of {}: {}", step.setting, step.subject, step.change),
     );
-    match &step.beneath {
-        Some(beneath) => details(page, 8, beneath),
-        None => page.para(8, "as told above"),
+    match &step.details {
+        Some(beneath) => write_details(page, 8, beneath),
+        None => page.paragraph(8, "as above"),
     }
 }
 
-/// Columns for the words in front of commands.
-const PURPOSE: usize = 9;
+/// The width of labels before commands.
+const PURPOSE_WIDTH: usize = 9;
 
-/// Lines whose words in front take the same room.
-fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
+/// Writes details with labels of equal width.
+fn write_details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
     let fields = details.iter().map(|detail| match detail {
         Detail::Field(label, _) => label.len() + 2,
-        Detail::Becomes { .. } | Detail::Commands(..) | Detail::Own(_) => PURPOSE,
-        Detail::Sentence(_) | Detail::More(_) | Detail::Aside(..) => 0,
+        Detail::Diff { .. } | Detail::Commands(..) | Detail::UserCommand(_) => PURPOSE_WIDTH,
+        Detail::Sentence(_) | Detail::Continuation(_) | Detail::Verbose(..) => 0,
     });
     let width = fields.max().unwrap_or_default();
     for detail in details {
-        let label = format!("{:<width$}", label(detail));
+        let label = format!("{:<width$}", detail_label(detail));
         match detail {
-            Detail::Sentence(says) => page.para(indent, &says.to_string()),
+            Detail::Sentence(says) => page.paragraph(indent, &says.to_string()),
             Detail::Field(_, says) => page.hanging(indent, &label, &says.to_string()),
-            Detail::More(says) => page.para(indent + width, &says.to_string()),
-            Detail::Becomes {
-                whole: Some(whole), ..
+            Detail::Continuation(says) => page.paragraph(indent + width, &says.to_string()),
+            Detail::Diff {
+                result: Some(whole),
+                ..
             } => page.hanging(indent, &label, whole),
-            Detail::Becomes { whole: None, .. } | Detail::Aside(..) => {}
+            Detail::Diff { result: None, .. } | Detail::Verbose(..) => {}
             Detail::Commands(_, commands) => {
                 let labels = std::iter::once(&*label).chain(std::iter::repeat(""));
                 let mut line = |(command, label): (&Command, &str)| {
@@ -235,24 +246,23 @@ fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
                 };
                 commands.iter().zip(labels).for_each(&mut line);
             }
-            Detail::Own(own) => {
+            Detail::UserCommand(own) => {
                 page.verbatim(
                     indent,
-                    &format!("{label}{}: {}", own.purpose.word(), own.command),
+                    &format!("{label}{}: {}", own.purpose.as_str(), own.command),
                 );
-                page.para(indent + width, &own.sentence());
+                page.paragraph(indent + width, &own.sentence());
             }
         }
     }
 }
 
-/// The word in front of a line.
-fn label(detail: &Detail) -> &'static str {
+fn detail_label(detail: &Detail) -> &'static str {
     match detail {
-        Detail::Sentence(_) | Detail::More(_) => "",
-        Detail::Field(label, _) | Detail::Aside(label, _) | Detail::Commands(label, _) => label,
-        Detail::Becomes { .. } => "becomes",
-        Detail::Own(_) => "yours",
+        Detail::Sentence(_) | Detail::Continuation(_) => "",
+        Detail::Field(label, _) | Detail::Verbose(label, _) | Detail::Commands(label, _) => label,
+        Detail::Diff { .. } => "result",
+        Detail::UserCommand(_) => "yours",
     }
 }
 
@@ -268,7 +278,7 @@ mod tests {
 
     #[test]
     fn several_free_disks() {
-        insta::assert_snapshot!(render(&sample::disks(3)));
+        insta::assert_snapshot!(render(&sample::free_disks(3)));
     }
 
     #[test]
@@ -302,28 +312,28 @@ mod tests {
         );
         report.asked = Some("/srv/pg/15/main".to_owned());
         let one = render(&report);
-        let line = "\n2 findings elsewhere on this host (1 critical): `walwise check`\n";
+        let line = "\n2 findings on other targets (1 critical): `walwise check`\n";
         assert!(one.contains(line) && !one.contains("beside."), "{one}");
         assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
     }
 
-    /// What a missing fact leaves open is told together, with the fact once; what nothing would
-    /// settle is one line.
+    /// Rules that lack the same fact are shown together, with the fact once; undecidable rules
+    /// share a line.
     #[test]
     fn what_is_open_is_told_by_what_would_settle_it() {
         use walwise_judge::rules::{Level, Outcome};
-        use walwise_model::facts::{Need, Subject, Why};
+        use walwise_model::facts::{MissingFact, Subject, UnknownReason};
         let mut report = sample::at_risk();
         let disk = Subject::device("dm-7");
         let open = |rule: &str, facts: &[&str]| {
-            let need = |fact: &&str| Need {
+            let need = |fact: &&str| MissingFact {
                 subject: disk.clone(),
                 fact: (*fact).to_owned(),
-                why: Why::Denied,
+                why: UnknownReason::Denied,
                 detail: "dmsetup".to_owned(),
                 remedy: None,
             };
-            let sets: Vec<Vec<Need>> = facts.iter().map(|fact| vec![need(fact)]).collect();
+            let sets: Vec<Vec<MissingFact>> = facts.iter().map(|fact| vec![need(fact)]).collect();
             let mut finding = sample::finding(rule, &disk, Level::Warning, Vec::new());
             finding.outcome = Outcome::Undecided { needs: sets };
             finding
@@ -346,15 +356,15 @@ mod tests {
         );
         assert!(
             at("dm.targets of ") < at("(layer.other)")
-                && at("Cannot be decided on this machine") < at("layer.blind"),
+                && at("Not decidable on this host") < at("layer.blind"),
             "{text}"
         );
     }
 
     #[test]
     fn thousands_of_like_disks_are_told_once() {
-        let one = sample::disks(1);
-        let many = sample::disks(2_000);
+        let one = sample::free_disks(1);
+        let many = sample::free_disks(2_000);
         let (one, many) = (render(&one).lines().count(), render(&many).lines().count());
         assert!(
             many < one + 2_000 * 18,
@@ -365,7 +375,12 @@ mod tests {
     #[test]
     fn prose_fits_the_page() {
         use unicode_width::UnicodeWidthStr as _;
-        for line in sample::all().iter().map(render).collect::<String>().lines() {
+        for line in sample::all_samples()
+            .iter()
+            .map(render)
+            .collect::<String>()
+            .lines()
+        {
             let copied = ["apply", "verify", "undo"]
                 .iter()
                 .any(|word| line.trim_start().starts_with(word));

@@ -1,66 +1,62 @@
 //! The one seam through which the machine is read. A host, live, recorded or recording, only
 //! answers [`Question`]s, so everything that was read can be captured, reviewed and replayed.
 //!
-//! It returns bytes and refusals and knows nothing of facts. Sources that may hold secrets
-//! (configuration files, command lines, environments, fstab) have questions of their own; their
-//! answers are filtered to allow-listed keys *before* they leave this module. Reading a file on a
-//! network or FUSE file system may never return, so the live host asks an expendable child process
-//! wherever that could happen.
+//! It returns bytes or refusals and knows nothing of facts. Sources that may hold secrets have
+//! questions of their own; answers are filtered to allow-listed keys *before* they leave this
+//! module. What may never return (network and FUSE file systems) is read by an expendable child.
 
 mod content;
 mod moment;
 mod stat;
 mod owner {
-    //! The owner of what is read: whom a reading child becomes.
-    //!
-    //! How it becomes him is left to [`super::reader`].
+    //! The user that a reading child becomes. How it does so is left to [`super::reader`].
 
     use serde::{Deserialize, Serialize};
 
     use crate::subprocess::Bytes;
 
-    /// Whom the child becomes.
+    /// The user that the child becomes.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     pub struct Owner {
         /// The user, who is not root.
         pub uid: u32,
-        /// A process of this user, whose groups are taken; without one, his group in /etc/passwd
+        /// A process of this user, whose groups are used; without one, the group in /etc/passwd
         /// alone.
         pub process: Option<u32>,
-        /// Whether paths are relative to the process' own root.
+        /// Whether paths are relative to the process's own root.
         pub inside: bool,
         /// The socket to connect while the child is still root.
         pub socket: Option<Bytes>,
     }
 }
 pub mod archive;
+mod caching_host;
 pub mod child;
-mod edited;
+mod edited_host;
 mod live;
 mod maker;
 mod mask;
 pub mod pg_lines;
+mod question_text;
 pub mod reader;
-mod recorded;
-mod recording;
+mod recorded_host;
+mod recording_host;
 pub mod redact;
-mod remembering;
 mod tool;
-mod words;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-pub use content::{DeviceScan, Look};
-pub use edited::{Edit, EditedAnswers, EditedHost};
-pub use live::{LiveHost, doubt};
+pub use caching_host::CachingHost;
+pub use content::{DeviceScan, ScanDepth};
+pub use edited_host::{Edit, EditedAnswers, EditedHost};
+pub use live::{LiveHost, untrusted_reason};
 pub use maker::{MakerProgram, is_loop};
 pub use moment::Moment;
-pub use recorded::RecordedHost;
-pub use recording::RecordingHost;
-pub use remembering::RememberingHost;
+pub use recorded_host::RecordedHost;
+pub use recording_host::RecordingHost;
 pub use stat::{Stat, StatFs};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 
@@ -73,8 +69,7 @@ use crate::text;
 /// distribution (the kernel's overflowuid and overflowgid).
 pub const NOBODY: u32 = 65534;
 
-/// The last user id of a system's own accounts (SYS_UID_MAX of login.defs(5)); those of persons are
-/// beyond it.
+/// The last user id of system accounts (SYS_UID_MAX of login.defs(5)).
 pub const LAST_SYSTEM_USER: u32 = 999;
 
 /// A question to the machine.
@@ -86,10 +81,10 @@ pub enum Question {
     Read(PathBuf),
     /// The names in a directory, sorted, with a zero byte after each (at most 1 MiB; more is cut).
     List(PathBuf),
-    /// Whether a directory is empty, except for an empty `lost+found`: `yes` or `no`. The names in
-    /// it are private.
-    Empty(PathBuf),
-    /// Where a symbolic link points, as it is written.
+    /// Whether a directory is empty, except for an empty `lost+found`: `yes` or `no`. Its names
+    /// stay private.
+    IsEmpty(PathBuf),
+    /// The target of a symbolic link, as written.
     Link(PathBuf),
     /// The path with every link followed.
     RealPath(PathBuf),
@@ -102,22 +97,22 @@ pub enum Question {
     Flags(PathBuf),
     /// sysname, nodename, release, version and machine of uname(2), a line each.
     Uname,
-    /// Effective user id and whether we see the host's own name spaces, a line each: `euid=0`,
-    /// `pid_namespace=initial`, `user_namespace=other`. A name space that cannot be read has no
+    /// Effective user id and whether we see the host's own namespaces, a line each: `euid=0`,
+    /// `pid_namespace=initial`, `user_namespace=other`. A namespace that cannot be read has no
     /// line.
     Identity,
-    /// Memory (of the control group where that is less) and processors that may be used, a line
-    /// each: `memory_bytes=…`, `cpus=…`.
-    Summary,
+    /// Memory (of the control group where that is less) and usable processors, a line each:
+    /// `memory_bytes=…`, `cpus=…`.
+    Resources,
     /// Database servers, not their worker processes: `pid ppid uid comm`, one per line. The uid is
     /// `-` where the process has several (real, effective, saved and file-system id) or one without
     /// a number here. Of each user only the first
     /// [`SERVERS_OF_A_USER`](crate::bounds::SERVERS_OF_A_USER) are listed, and a line
     /// `more uid count` counts the rest.
     Servers,
-    /// When a process started, in nanoseconds since 1970 by the current clock, as a decimal number.
-    /// Its resolution is 10 ms, and it is never too late.
-    Started(u32),
+    /// Start time of a process, in nanoseconds since 1970 by the current clock, as a decimal
+    /// number. Its resolution is 10 ms, and it is never too late.
+    ProcessStart(u32),
     /// The files called `ibdata1`, InnoDB's system tablespace, that a process has open:
     /// `major minor inode` a line.
     Tablespaces(u32),
@@ -130,15 +125,14 @@ pub enum Question {
     /// `PGDATA`, `MYSQL_HOME`, `MARIADB_HOME`, `MYSQL_GROUP_SUFFIX`, and `LD_PRELOAD` reduced to
     /// the base names of its libraries, separated by colons.
     Environment(u32),
-    /// The name of the user with this id, from /etc/passwd (passwd(5)); absent where it is not
-    /// listed there.
+    /// The name of this user, from /etc/passwd (passwd(5)); absent where it is not listed there.
     UserName(u32),
     /// Allow-listed keys of a configuration file: see [`ConfigDirective`].
     Config(PathBuf, Dialect),
     /// The result of reading a block device: see [`DeviceScan`].
-    Content(PathBuf, Look),
+    Content(PathBuf, ScanDepth),
     /// Features of the file system on a block device, from its superblock: `features` and their
-    /// words on one line, by the names of `dumpe2fs -h` or, in lower case and behind the version,
+    /// words on one line, by the names of `dumpe2fs -h` or, in lower case and after the version,
     /// of `xfs_db -c version`. Neither counters nor identities.
     Superblock(PathBuf, Superblock),
     /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as the asking
@@ -148,25 +142,24 @@ pub enum Question {
     /// Other lines are in [`pg_lines`].
     PgSettings(PathBuf),
     /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without
-    /// a password and as the asking user, except that root keeps his name. Each line holds name and
+    /// a password and as the asking user, except that root stays root. Each line holds name and
     /// value, separated by a tab, both display-safe. `version`, `datadir` and `log_bin_basename`
     /// are among the names, and counters, which begin with a capital.
     MysqlSettings(PathBuf),
     /// The output of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),
-    /// The question inside, asked as this user: a path that he may not read is *denied*, even to
-    /// root. Asking as root itself is refused. Without root it is asked as the current user.
-    As(u32, Box<Question>),
+    /// The question inside, asked as this user: a path that the user may not read is *denied*, even
+    /// to root. Asking as root itself is refused. Without root it is asked as the current user.
+    AsUser(u32, Box<Question>),
 }
 
-/// The path of a question, by reference or mutable reference, depending on how the question is
-/// passed.
+/// The path of a question, shared or mutable depending on how the question is passed.
 macro_rules! path_in {
     ($question:expr, $path:ident) => {
         match $question {
             Question::Read(path)
             | Question::List(path)
-            | Question::Empty(path)
+            | Question::IsEmpty(path)
             | Question::Link(path)
             | Question::RealPath(path)
             | Question::Stat(path)
@@ -179,42 +172,40 @@ macro_rules! path_in {
             | Question::MysqlSettings(path) => Some(path),
             Question::Uname
             | Question::Identity
-            | Question::Summary
+            | Question::Resources
             | Question::Servers
-            | Question::Started(_)
+            | Question::ProcessStart(_)
             | Question::Tablespaces(_)
             | Question::CommandLine(_)
             | Question::Environment(_)
             | Question::UserName(_)
             | Question::Run(..) => None,
-            Question::As(_, inner) => inner.$path(),
+            Question::AsUser(_, inner) => inner.$path(),
         }
     };
 }
 
 impl Question {
-    /// The path it is about; `None` for other questions.
     pub fn path(&self) -> Option<&PathBuf> {
         path_in!(self, path)
     }
 
-    /// The same, mutable.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         path_in!(self, path_mut)
     }
 
-    /// The question itself without [`Question::As`], mutable.
-    pub fn bare_mut(&mut self) -> &mut Self {
+    /// The question inside [`Question::As`], mutable.
+    pub fn inner_mut(&mut self) -> &mut Self {
         match self {
-            Self::As(_, inner) => inner.bare_mut(),
+            Self::AsUser(_, inner) => inner.inner_mut(),
             other => other,
         }
     }
 
-    /// The question itself without [`Question::As`].
-    pub fn bare(&self) -> &Self {
+    /// The question inside [`Question::As`].
+    pub fn inner(&self) -> &Self {
         match self {
-            Self::As(_, inner) => inner.bare(),
+            Self::AsUser(_, inner) => inner.inner(),
             other => other,
         }
     }
@@ -246,7 +237,6 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All dialects.
     pub const ALL: [Self; 8] = [
         Self::Postgres,
         Self::Mysql,
@@ -269,13 +259,12 @@ pub enum Superblock {
 }
 
 impl Superblock {
-    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Ext, Self::Xfs];
 }
 
-/// Why a question has no answer.
+/// The kind of refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum MissKind {
+pub enum HostErrorKind {
     /// It does not exist.
     Absent,
     /// Permission is missing.
@@ -288,37 +277,35 @@ pub enum MissKind {
     Failed,
 }
 
-/// A refusal.
+/// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Miss {
-    /// The kind of refusal.
-    pub kind: MissKind,
+pub struct HostError {
+    pub kind: HostErrorKind,
     /// The error, such as `Input/output error`; display-safe.
     pub detail: String,
 }
 
-impl Miss {
+impl HostError {
     /// Whether the system call failed with EIO.
     pub fn is_io_error(&self) -> bool {
-        self.kind == MissKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
+        self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
     }
 
     /// Whether the system call failed with EPERM: root does not help where a container or the
     /// system forbids it.
     pub fn is_forbidden(&self) -> bool {
-        self.kind == MissKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
+        self.kind == HostErrorKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
     }
 
     /// Whether no descriptor was left for an answer, in this process (EMFILE) or on this machine
-    /// (ENFILE); the detail may be a child's, which names the error in words of its own.
+    /// (ENFILE); the detail may come from a child, which words the error itself.
     pub fn is_out_of_descriptors(&self) -> bool {
         use nix::errno::Errno;
         let says = |error: Errno| self.detail.contains(error.desc());
-        self.kind == MissKind::Failed && (says(Errno::EMFILE) || says(Errno::ENFILE))
+        self.kind == HostErrorKind::Failed && (says(Errno::EMFILE) || says(Errno::ENFILE))
     }
 
-    /// A refusal with its detail.
-    pub fn new(kind: MissKind, detail: impl Into<String>) -> Self {
+    pub fn new(kind: HostErrorKind, detail: impl Into<String>) -> Self {
         Self {
             kind,
             detail: detail.into(),
@@ -326,7 +313,7 @@ impl Miss {
     }
 }
 
-impl fmt::Display for Miss {
+impl fmt::Display for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)
     }
@@ -335,43 +322,42 @@ impl fmt::Display for Miss {
 /// A machine that answers questions. Answers are bytes in the formats described at [`Question`].
 pub trait Host: Sync {
     /// Answers one question.
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss>;
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError>;
 
     /// Notes about the run rather than one answer: abandoned reads, unreadable archive lines.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The names that this path may have here, where nothing was asked under this one: a masked
-    /// capture has other names for some.
-    fn may_be_called(&self, _path: &Path) -> Vec<PathBuf> {
+    /// Other names that this path may have in a masked capture, if nothing was asked under this
+    /// one.
+    fn possible_masks(&self, _path: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// How much of it has facts.
+    /// How much of the machine gets facts.
     fn bounds(&self) -> Bounds {
         Bounds::LIVE
     }
 
-    /// Whether this is the machine walwise runs on.
+    /// Whether this is the machine that walwise runs on.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// The contents of a file.
-    fn read(&self, path: &Path) -> Result<Vec<u8>, Miss> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, HostError> {
         self.ask(&Question::Read(path.to_owned()))
     }
 
-    /// The contents of a one-line attribute, without the newline and surrounding blanks, made
-    /// display-safe. Whatever is no line that a kernel prints failed: see [`attribute_line`].
-    fn attribute(&self, path: &Path) -> Result<String, Miss> {
+    /// The contents of a one-line attribute, trimmed and display-safe. Anything but a line that a
+    /// kernel prints is a failure: see [`attribute_line`].
+    fn attribute(&self, path: &Path) -> Result<String, HostError> {
         let bytes = self.read(path)?;
-        attribute_line(path, &bytes).map(|line| text::safe(line.trim_ascii()))
+        attribute_line(path, &bytes).map(|line| text::display_safe(line.trim_ascii()))
     }
 
     /// The names in a directory, sorted.
-    fn list(&self, path: &Path) -> Result<Vec<OsString>, Miss> {
+    fn list(&self, path: &Path) -> Result<Vec<OsString>, HostError> {
         let names = self.ask(&Question::List(path.to_owned()))?;
         Ok(names
             .split(|b| *b == 0)
@@ -381,66 +367,63 @@ pub trait Host: Sync {
     }
 
     /// Whether a directory has nothing in it but an empty `lost+found`.
-    fn is_empty(&self, path: &Path) -> Result<bool, Miss> {
-        match self.ask(&Question::Empty(path.to_owned()))?.trim_ascii() {
+    fn is_empty(&self, path: &Path) -> Result<bool, HostError> {
+        match self.ask(&Question::IsEmpty(path.to_owned()))?.trim_ascii() {
             b"yes" => Ok(true),
             b"no" => Ok(false),
-            _ => Err(Miss::new(MissKind::Failed, "neither yes nor no")),
+            _ => Err(HostError::new(HostErrorKind::Failed, "neither yes nor no")),
         }
     }
 
-    /// Where a link points, as written.
-    fn link(&self, path: &Path) -> Result<PathBuf, Miss> {
+    fn link(&self, path: &Path) -> Result<PathBuf, HostError> {
         into_path(self.ask(&Question::Link(path.to_owned()))?)
     }
 
-    /// The path with every link followed.
-    fn real_path(&self, path: &Path) -> Result<PathBuf, Miss> {
+    fn real_path(&self, path: &Path) -> Result<PathBuf, HostError> {
         into_path(self.ask(&Question::RealPath(path.to_owned()))?)
     }
 
     /// stat(2), links followed.
-    fn stat(&self, path: &Path) -> Result<Stat, Miss> {
+    fn stat(&self, path: &Path) -> Result<Stat, HostError> {
         Stat::decode(&self.ask(&Question::Stat(path.to_owned()))?)
     }
 
     /// statfs(2).
-    fn statfs(&self, path: &Path) -> Result<StatFs, Miss> {
+    fn statfs(&self, path: &Path) -> Result<StatFs, HostError> {
         StatFs::decode(&self.ask(&Question::StatFs(path.to_owned()))?)
     }
 
-    /// Inode flags.
-    fn flags(&self, path: &Path) -> Result<u32, Miss> {
+    fn flags(&self, path: &Path) -> Result<u32, HostError> {
         let answer = self.ask(&Question::Flags(path.to_owned()))?;
         let number = std::str::from_utf8(&answer)
             .ok()
             .and_then(|text| text.trim().parse().ok());
-        number.ok_or_else(|| Miss::new(MissKind::Failed, "inode flags are no number"))
+        number.ok_or_else(|| {
+            HostError::new(HostErrorKind::Failed, "the inode flags are not a number")
+        })
     }
 
-    /// When a process started.
-    fn started(&self, pid: u32) -> Result<Moment, Miss> {
-        let answer = self.ask(&Question::Started(pid))?;
+    fn process_start(&self, pid: u32) -> Result<Moment, HostError> {
+        let answer = self.ask(&Question::ProcessStart(pid))?;
         let number = std::str::from_utf8(&answer)
             .ok()
             .and_then(|text| text.trim().parse().ok());
         number
-            .map(Moment::at)
-            .ok_or_else(|| Miss::new(MissKind::Failed, "the start is no number"))
+            .map(Moment::from_nanos)
+            .ok_or_else(|| HostError::new(HostErrorKind::Failed, "the start time is not a number"))
     }
 
     /// Allow-listed settings of a configuration file.
-    fn config(&self, path: &Path, dialect: Dialect) -> Result<Vec<ConfigDirective>, Miss> {
+    fn config(&self, path: &Path, dialect: Dialect) -> Result<Vec<ConfigDirective>, HostError> {
         ConfigDirective::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?)
     }
 
-    /// The contents of a device.
-    fn content(&self, device: &Path, look: Look) -> Result<DeviceScan, Miss> {
+    fn content(&self, device: &Path, look: ScanDepth) -> Result<DeviceScan, HostError> {
         DeviceScan::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
     /// The output of a program, standard output followed by standard error.
-    fn run(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, Miss> {
+    fn run(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, HostError> {
         self.ask(&Question::Run(
             tool,
             arguments.iter().map(|&a| a.to_owned()).collect(),
@@ -448,12 +431,12 @@ pub trait Host: Sync {
     }
 }
 
-/// The line of an attribute file, whole: text, no control character but the tab, and in sysfs a
-/// newline at its end, without which it was cut (Documentation/filesystems/sysfs.rst;
-/// `sysfs_emit`); likewise of /proc/version (fs/proc/version.c), whose last word is a day. Only a
+/// The complete line of an attribute file: text, no control character but the tab, and in sysfs a
+/// newline at the end, without which it was cut (Documentation/filesystems/sysfs.rst;
+/// `sysfs_emit`); likewise for /proc/version (fs/proc/version.c), whose last word is a day. Only a
 /// virtio disk prints its serial number bare (drivers/block/virtio_blk.c, `serial_show`).
-fn attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], Miss> {
-    let broken = |what: &str| Err(Miss::new(MissKind::Failed, what));
+fn attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], HostError> {
+    let broken = |what: &str| Err(HostError::new(HostErrorKind::Failed, what));
     let ended = bytes.strip_suffix(b"\n");
     let line = ended.unwrap_or(bytes);
     if line.contains(&b'\n') {
@@ -462,7 +445,7 @@ fn attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], Miss> {
     let is_text =
         str::from_utf8(line).is_ok_and(|line| !line.chars().any(|c| c.is_control() && c != '\t'));
     if !is_text {
-        return broken("it is no text");
+        return broken("it is not text");
     }
     let is_bare = path.ends_with("serial") && !path.ends_with("device/serial");
     let is_ended = path.starts_with("/sys") || path == Path::new("/proc/version");
@@ -476,11 +459,11 @@ fn attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], Miss> {
     Ok(line)
 }
 
-fn into_path(bytes: Vec<u8>) -> Result<PathBuf, Miss> {
+fn into_path(bytes: Vec<u8>) -> Result<PathBuf, HostError> {
     if bytes.is_empty() || bytes.contains(&0) {
-        return Err(Miss::new(MissKind::Failed, "it is no path"));
+        return Err(HostError::new(HostErrorKind::Failed, "it is not a path"));
     }
-    Ok(path_of(bytes))
+    Ok(path_from_bytes(bytes))
 }
 
 /// One allow-listed setting of a configuration file. For fstab the key is the mount point and the
@@ -494,8 +477,8 @@ pub struct ConfigDirective {
     pub key: Vec<u8>,
     /// Value, quotes removed.
     pub value: Vec<u8>,
-    /// How often the key stood there, up to this line.
-    pub times: u32,
+    /// How often the key has occurred up to this line.
+    pub occurrences: u32,
 }
 
 impl ConfigDirective {
@@ -505,18 +488,18 @@ impl ConfigDirective {
             line,
             key: key.into(),
             value: value.into(),
-            times: 1,
+            occurrences: 1,
         }
     }
 
     /// Encodes it as one line of an answer: line number, key and value, separated by tabs, both
-    /// display-safe. The number is followed by the count of the key, where that is more than one.
+    /// display-safe. The number is followed by the count of the key, if that is more than one.
     pub fn encode(&self) -> Vec<u8> {
         let Self {
             line,
             key,
             value,
-            times,
+            occurrences: times,
         } = self;
         let times = if *times > 1 {
             format!(" {times}")
@@ -525,15 +508,15 @@ impl ConfigDirective {
         };
         format!(
             "{line}{times}\t{}\t{}\n",
-            text::safe(key),
-            text::safe(value)
+            text::display_safe(key),
+            text::display_safe(value)
         )
         .into_bytes()
     }
 
-    /// Reads an answer; one that is cut or garbled failed, since what a lost line set would be
-    /// taken for not set.
-    fn decode_all(answer: &[u8]) -> Result<Vec<Self>, Miss> {
+    /// Parses an answer. A cut or garbled one is a failure, since a setting on a lost line would
+    /// count as unset.
+    fn decode_all(answer: &[u8]) -> Result<Vec<Self>, HostError> {
         let parse = |row: &[u8]| {
             let row = str::from_utf8(row.strip_suffix(b"\n")?).ok()?;
             let mut parts = row.splitn(3, '\t');
@@ -543,29 +526,33 @@ impl ConfigDirective {
             let mut field = || {
                 parts
                     .next()
-                    .filter(|part| !part.chars().any(|c| c != '\t' && text::is_treacherous(c)))
-                    .map(text::raw)
+                    .filter(|part| {
+                        !part
+                            .chars()
+                            .any(|c| c != '\t' && text::is_display_unsafe(c))
+                    })
+                    .map(text::original_bytes)
             };
             let (key, value) = (field()?, field()?);
             Some(Self {
                 line,
                 key,
                 value,
-                times,
+                occurrences: times,
             })
         };
         let rows: Option<Vec<Self>> = answer.split_inclusive(|b| *b == b'\n').map(parse).collect();
-        rows.ok_or_else(|| Miss::new(MissKind::Failed, "a line of the answer is not whole"))
+        rows.ok_or_else(|| {
+            HostError::new(HostErrorKind::Failed, "a line of the answer is incomplete")
+        })
     }
 }
 
-/// The bytes of a path.
 pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
 }
 
-/// A path from bytes.
-pub fn path_of(bytes: Vec<u8>) -> PathBuf {
+pub fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
@@ -602,7 +589,7 @@ mod tests {
                     node_minor,
                     inode,
                     size,
-                    changed,
+                    ctime: changed,
                 }
             })
     }
@@ -620,7 +607,7 @@ mod tests {
             let statfs = StatFs { magic, size, available, inodes, inodes_free, block };
             prop_assert_eq!(StatFs::decode(&statfs.encode()), Ok(statfs));
             let settings: Vec<ConfigDirective> =
-                settings.into_iter().map(|(line, key, value, times)| ConfigDirective { line, key, value, times: times.max(1) }).collect();
+                settings.into_iter().map(|(line, key, value, times)| ConfigDirective { line, key, value, occurrences: times.max(1) }).collect();
             let mut lines: Vec<Vec<u8>> = settings.iter().map(ConfigDirective::encode).collect();
             prop_assert_eq!(ConfigDirective::decode_all(&lines.concat()), Ok(settings));
             lines.insert(lines.len() / 2, format!("{noise}\n").into_bytes());

@@ -1,25 +1,25 @@
-//! Writes a finished document to a file, completely or not at all: the only way in which walwise
-//! writes a requested file.
+//! Writes a finished document to a file, completely or not at all: the only code that writes a
+//! requested file.
 //!
-//! A [`Destination`] is found before anything is measured and written at the end, by a child, since
-//! any file system may stop responding. [`crate::way`] decides which paths are safe; standard
-//! output is left to the caller. An existing file is never written to, but replaced: its mode, its
-//! owner and its other links do not carry over.
+//! A [`Destination`] is opened before anything is measured and committed at the end, by a child,
+//! since any file system may stop responding. [`crate::way`] decides which paths are safe. An
+//! existing file is never written to, but replaced: its mode, owner and other links do not carry
+//! over.
 
-mod existing {
-    //! What becomes of a file that exists where a document is to be written. Judging the file is
-    //! left to [`super::draft`].
+mod existing_file {
+    //! What happens to an existing file where a document is to be written. Checking it is left to
+    //! [`super::draft`].
 
     use serde::{Deserialize, Serialize};
 
-    /// What becomes of a file that exists.
+    /// What happens to an existing file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum Existing {
+    pub enum ExistingFile {
         /// It stays, and nothing is written.
         Kept,
         /// The document takes its place.
         Replaced,
-        /// The document takes its place and continues it, so that it must be our own.
+        /// The document replaces and continues it, so the file must be our own.
         Continued,
     }
 }
@@ -27,36 +27,35 @@ mod draft;
 pub mod series;
 mod child {
     //! The subprocess that writes a document: it finds the place, reports it, receives the
-    //! document, and renames it when told to.
+    //! document, and renames it on request.
     //!
-    //! If its parent exits or gives up, the channel closes and its draft is removed. It reports a
-    //! notice about the place, that the draft is written, and the name of the document; each may be
-    //! a refusal instead. It receives the path and the options, the parts of the document with an
-    //! empty one at the end, and the order to rename it.
+    //! If its parent exits or gives up, the channel closes and the draft is removed. It receives
+    //! path and options, the parts of the document with an empty one at the end, and the order to
+    //! rename it. It sends a notice about the place, that the draft is written, and the final name;
+    //! each may be a refusal instead.
 
     use std::io;
     use std::path::PathBuf;
 
-    use super::draft::{NamedDocument, OutputLocation, Refused, WriteOptions};
+    use super::draft::{NamedDocument, OutputLocation, WriteError, WriteOptions};
+    use crate::safe_path::Walker;
     use crate::subprocess::{Bytes, Channel};
-    use crate::way::Walker;
 
-    /// Acts as the subprocess.
     pub fn serve(mut channel: Channel) -> io::Result<()> {
         match write(&mut channel) {
-            Ok(named) => channel.send(&Ok::<_, Refused>(named)),
+            Ok(named) => channel.send(&Ok::<_, WriteError>(named)),
             Err(WriteFailure::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
-            Err(WriteFailure::Alone) => Err(io::ErrorKind::BrokenPipe.into()),
+            Err(WriteFailure::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 
     enum WriteFailure {
-        Refused(Refused),
+        Refused(WriteError),
         /// The parent is gone, or gave up.
-        Alone,
+        ParentGone,
     }
 
-    impl<T: Into<Refused>> From<T> for WriteFailure {
+    impl<T: Into<WriteError>> From<T> for WriteFailure {
         fn from(refused: T) -> Self {
             Self::Refused(refused.into())
         }
@@ -64,14 +63,14 @@ mod child {
 
     fn write(channel: &mut Channel) -> Result<NamedDocument, WriteFailure> {
         let (path, options): (Bytes, WriteOptions) =
-            channel.recv(None).map_err(|_| WriteFailure::Alone)?;
-        let location = OutputLocation::find(Walker::ourselves(), &PathBuf::from(path), options)?;
+            channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
+        let location = OutputLocation::find(Walker::current_user(), &PathBuf::from(path), options)?;
         channel
-            .send(&Ok::<_, Refused>(&location.notice))
-            .map_err(|_| WriteFailure::Alone)?;
+            .send(&Ok::<_, WriteError>(&location.notice))
+            .map_err(|_| WriteFailure::ParentGone)?;
         let mut document = Vec::new();
         loop {
-            let Bytes(part) = channel.recv(None).map_err(|_| WriteFailure::Alone)?;
+            let Bytes(part) = channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
             if part.is_empty() {
                 break;
             }
@@ -79,28 +78,30 @@ mod child {
         }
         let draft = location.write(&document)?;
         channel
-            .send(&Ok::<_, Refused>(()))
-            .map_err(|_| WriteFailure::Alone)?;
-        channel.recv::<()>(None).map_err(|_| WriteFailure::Alone)?;
-        Ok(draft.name_it()?)
+            .send(&Ok::<_, WriteError>(()))
+            .map_err(|_| WriteFailure::ParentGone)?;
+        channel
+            .recv::<()>(None)
+            .map_err(|_| WriteFailure::ParentGone)?;
+        Ok(draft.publish()?)
     }
 }
 
 pub use child::serve;
-pub use existing::Existing;
+pub use existing_file::ExistingFile;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use draft::{NamedDocument, Refused, WriteOptions};
+use draft::{NamedDocument, WriteError, WriteOptions};
 use serde::de::DeserializeOwned;
 
-use crate::subprocess::{Bytes, PATIENCE, RecvError, Role, Subprocess};
+use crate::safe_path::CreationPolicy;
+use crate::subprocess::{Bytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
-use crate::way::CreationPolicy;
 
 /// The largest part of a document that is sent at once, in bytes.
-const PART: usize = 1 << 20;
+const PART_BYTES: usize = 1 << 20;
 
 /// The longest time for a file system to make a document durable.
 const LONGEST_WRITE: Duration = Duration::from_secs(60);
@@ -120,14 +121,14 @@ pub enum OutputError {
     },
 }
 
-/// Who may read the file.
+/// Permissions of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
     /// For root, readable by root alone; for others, by the umask.
     #[default]
-    Usual,
+    Standard,
     Private,
-    Exactly(u32),
+    Mode(u32),
 }
 
 impl Access {
@@ -137,64 +138,59 @@ impl Access {
             .ok()
             .filter(|bits| *bits <= 0o7777);
         match bits {
-            None => Err("permissions in octal, please, such as 0640".to_owned()),
+            None => Err("permissions must be octal, such as 0640".to_owned()),
             Some(bits) if bits & !0o755 != 0 => Err(
-                "nobody but the owner may write it, and no program may run as its owner; 0640, say"
+                "only the owner may write it, without setuid, setgid or sticky bits; for example 0640"
                     .to_owned(),
             ),
             Some(bits) if bits & 0o600 != 0o600 => {
                 Err("its owner must be able to read and write it".to_owned())
             }
-            Some(bits) => Ok(Self::Exactly(bits)),
+            Some(bits) => Ok(Self::Mode(bits)),
         }
     }
 
-    /// The exact bits; `None` where the umask decides.
     fn bits(self, root: bool) -> Option<u32> {
         match self {
-            Self::Exactly(bits) => Some(bits),
+            Self::Mode(bits) => Some(bits),
             Self::Private => Some(0o600),
-            Self::Usual if root => Some(0o600),
-            Self::Usual => None,
+            Self::Standard if root => Some(0o600),
+            Self::Standard => None,
         }
     }
 }
 
-/// How to write a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
-    /// What becomes of a file that exists.
-    pub existing: Existing,
-    /// Who may read it.
+pub struct OutputOptions {
+    pub existing: ExistingFile,
     pub access: Access,
     /// Whether it may be executed, so that nobody else may be able to change it.
-    pub runs: bool,
-    /// Whether it continues a [`series`]: the name given is a [`series::date_name`], before which
-    /// the next free number is put, and the oldest documents beyond the bounds are removed.
+    pub executable: bool,
+    /// Whether it continues a [`series`]: the name given is a [`series::date_name`], which gets the
+    /// next free number as its prefix, and the oldest documents beyond the limits are removed.
     pub series: bool,
-    /// The treatment of missing directories.
     pub missing: CreationPolicy,
 }
 
-impl Default for Wish {
+impl Default for OutputOptions {
     fn default() -> Self {
         Self {
-            existing: Existing::Replaced,
-            access: Access::Usual,
-            runs: false,
+            existing: ExistingFile::Replaced,
+            access: Access::Standard,
+            executable: false,
             series: false,
             missing: CreationPolicy::Refused,
         }
     }
 }
 
-impl Wish {
-    /// As the subprocess is told it.
+impl OutputOptions {
+    /// The form that the subprocess receives.
     fn options(self, root: bool) -> WriteOptions {
         let Self {
             existing,
             access,
-            runs,
+            executable: runs,
             series,
             missing,
         } = self;
@@ -208,12 +204,11 @@ impl Wish {
     }
 }
 
-/// A document that was written.
 #[derive(Debug)]
-pub struct Written {
+pub struct SavedDocument {
     /// Its path; the number of a [`series`] is taken only when it is written.
     pub path: PathBuf,
-    /// A warning about it: older documents of its series that stay.
+    /// A warning: older documents of its series could not be removed.
     pub warning: Option<String>,
 }
 
@@ -226,14 +221,14 @@ pub struct Destination {
 
 impl Destination {
     /// Finds the place, and checks that a file can be created there.
-    pub fn open(path: &Path, wish: Wish) -> Result<Self, OutputError> {
+    pub fn open(path: &Path, wish: OutputOptions) -> Result<Self, OutputError> {
         let options = wish.options(nix::unistd::geteuid().is_root());
-        let child = Subprocess::spawn(Role::Write, &(Bytes::from(path), options));
+        let child = Subprocess::spawn(Role::DocumentWriter, &(Bytes::from(path), options));
         let child = child.map_err(|error| OutputError::Refused {
             path: path.to_owned(),
             why: format!(
-                "the child that writes did not start: {}",
-                text::error_words(&error)
+                "the writing process did not start: {}",
+                text::error_message(&error)
             ),
         })?;
         let mut found = Self {
@@ -241,7 +236,7 @@ impl Destination {
             child,
             notice: None,
         };
-        found.notice = found.recv(PATIENCE)?;
+        found.notice = found.recv(RECV_TIMEOUT)?;
         Ok(found)
     }
 
@@ -251,9 +246,9 @@ impl Destination {
     }
 
     /// Writes the document: completely, even after a crash, or not at all.
-    pub fn commit(mut self, document: &[u8]) -> Result<Written, OutputError> {
+    pub fn commit(mut self, document: &[u8]) -> Result<SavedDocument, OutputError> {
         let channel = &mut self.child.channel;
-        let mut parts = document.chunks(PART).chain([&[][..]]);
+        let mut parts = document.chunks(PART_BYTES).chain([&[][..]]);
         // A child that stopped reading may have sent the reason.
         let _ = parts.try_for_each(|part| channel.send(&Bytes(part.to_vec())));
         self.recv::<()>(LONGEST_WRITE)?;
@@ -265,22 +260,22 @@ impl Destination {
         self.child.wait();
         let path =
             series_name.map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
-        Ok(Written { path, warning })
+        Ok(SavedDocument { path, warning })
     }
 
     fn recv<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<T, OutputError> {
         let why = match self.child.channel.recv(Some(patience)) {
             Ok(Ok(reply)) => return Ok(reply),
-            Ok(Err(Refused::Exists)) => {
+            Ok(Err(WriteError::Exists)) => {
                 return Err(OutputError::Exists {
                     path: self.path.clone(),
                 });
             }
-            Ok(Err(Refused::For(why))) => why,
-            Err(RecvError::Closed) => "the child that writes ended without a word".to_owned(),
+            Ok(Err(WriteError::For(why))) => why,
+            Err(RecvError::Closed) => "the writing process ended without a reply".to_owned(),
             Err(RecvError::Timeout) => {
                 format!(
-                    "no answer within {} s; name a file on a file system that works",
+                    "no answer within {} s; name a file on a file system that responds",
                     patience.as_secs()
                 )
             }
@@ -304,7 +299,7 @@ mod tests {
             ("0755", 0o755),
             ("600", 0o600),
         ] {
-            assert_eq!(Access::parse(text), Ok(Access::Exactly(bits)));
+            assert_eq!(Access::parse(text), Ok(Access::Mode(bits)));
         }
         for wrong in [
             "0660", "0602", "4755", "2755", "1644", "0440", "x", "", "-600", "0o600", "77777",
@@ -316,8 +311,8 @@ mod tests {
     #[test]
     fn root_s_files_are_root_s_unless_somebody_says_so() {
         let bits = |access: Access| [access.bits(true), access.bits(false)];
-        assert_eq!(bits(Access::Usual), [Some(0o600), None]);
+        assert_eq!(bits(Access::Standard), [Some(0o600), None]);
         assert_eq!(bits(Access::Private), [Some(0o600); 2]);
-        assert_eq!(bits(Access::Exactly(0o640)), [Some(0o640); 2]);
+        assert_eq!(bits(Access::Mode(0o640)), [Some(0o640); 2]);
     }
 }

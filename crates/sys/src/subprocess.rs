@@ -1,11 +1,10 @@
 //! A subprocess: our own program again, in a role of its own, which exchanges messages with us.
 //!
 //! A process that touches a file on a dead server can neither be interrupted nor exit, and root
-//! that reads for somebody has to give up its rights for good. A subprocess does such work, and we
-//! wait for its messages until a deadline. The work itself is left to the role, which is the only
-//! argument, as everybody can read arguments. All else goes over a socket, which is its standard
-//! output. An abandoned subprocess learns of it as the socket closes, and cleans up as soon as the
-//! kernel releases it; one that writes is therefore not killed.
+//! that reads for another user has to give up its rights for good. A subprocess does such work, and
+//! we wait for its messages until a deadline. The role is its only argument, since anyone can read
+//! arguments; all else goes over a socket, its standard output. When the socket closes it cleans
+//! up, so one that writes is not killed.
 
 mod bytes {
     //! Bytes in a message, such as a path that is no text: one character for each, so that most
@@ -66,14 +65,14 @@ mod channel {
 
     use crate::bounds::MOUNT_TABLE;
 
-    /// The longest message in bytes: an answer with a mount table, of which every byte takes
+    /// The longest message in bytes: an answer with a mount table, each byte of which takes
     /// several.
-    const LONGEST: usize = 4 * MOUNT_TABLE;
+    const MAX_MESSAGE_BYTES: usize = 4 * MOUNT_TABLE;
 
     /// Why there is no message.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
     pub enum RecvError {
-        /// The other side is gone, or says what it should not.
+        /// The other side is gone, or sent something invalid.
         #[error("the other side is gone")]
         Closed,
         #[error("no message in time")]
@@ -101,7 +100,6 @@ mod channel {
             }
         }
 
-        /// Both ends.
         #[cfg(test)]
         pub(crate) fn pair() -> (Self, Self) {
             let (one, other) = UnixStream::pair().unwrap();
@@ -109,7 +107,7 @@ mod channel {
         }
 
         /// The end of a subprocess, which is its standard output.
-        pub fn home() -> io::Result<Self> {
+        pub fn to_parent() -> io::Result<Self> {
             Ok(Self::new(UnixStream::from(
                 io::stdout().as_fd().try_clone_to_owned()?,
             )))
@@ -119,7 +117,7 @@ mod channel {
             self.socket.shutdown(how)
         }
 
-        /// Ends this process when the other side is gone. For one that receives nothing more.
+        /// Exits this process when the other side is gone. For one that receives nothing more.
         pub fn exit_when_closed(&self) -> io::Result<()> {
             let mut socket = self.socket.try_clone()?;
             let wait = move || {
@@ -145,7 +143,7 @@ mod channel {
             let deadline = timeout.map(|timeout| Instant::now() + timeout);
             let mut piece = vec![0; 64 << 10];
             loop {
-                if let Some(message) = self.complete()? {
+                if let Some(message) = self.take_message()? {
                     return Ok(message);
                 }
                 let left =
@@ -171,13 +169,12 @@ mod channel {
             }
         }
 
-        /// A complete message among the received bytes.
-        fn complete<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
+        fn take_message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
             let Some((length, rest)) = self.received.split_first_chunk() else {
                 return Ok(None);
             };
             let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-            if length > LONGEST {
+            if length > MAX_MESSAGE_BYTES {
                 return Err(RecvError::Closed);
             }
             let Some(text) = rest.get(..length) else {
@@ -245,11 +242,11 @@ mod channel {
     }
 }
 pub mod credentials {
-    //! The step by which a subprocess of root becomes somebody else for good.
+    //! The step by which a subprocess of root becomes another user for good.
     //!
     //! It gives up everything before it reads anything: memory, time, session, groups, user,
     //! capabilities. Setting the user before exec would fail for a program in /root, and would let
-    //! him trace it.
+    //! that user trace it.
 
     use std::fs::File;
     use std::io::Read;
@@ -263,15 +260,15 @@ pub mod credentials {
         Gid, Uid, chdir, chroot, setfsgid, setfsuid, setgroups, setresgid, setresuid, setsid,
     };
 
-    use crate::text::error_words;
+    use crate::text::error_message;
 
-    /// Writable memory in bytes: a file of a MiB and everything it is turned into, many times over.
+    /// Writable memory in bytes: a file of a MiB and everything derived from it, many times over.
     const MEMORY_BYTES: u64 = 96 << 20;
 
-    /// Processor time in seconds. The asking process bounds the waiting.
+    /// Processor time in seconds. The asking process limits the waiting.
     const PROCESSOR_SECONDS: u64 = 10;
 
-    /// A user and his groups, as a process has them (credentials(7)).
+    /// A user and its groups, as a process has them (credentials(7)).
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Credentials {
         pub uid: u32,
@@ -281,20 +278,20 @@ pub mod credentials {
     }
 
     impl Credentials {
-        /// Gives up root for good, in this root directory. A socket is connected before, though
+        /// Gives up root for good, in this root directory. A socket is connected first, though
         /// found with the user's rights. A refusal says why nothing may be read; the subprocess is
         /// then useless.
-        pub fn assume(
+        pub fn drop_root(
             &self,
             root: Option<&Path>,
             socket: Option<&Path>,
         ) -> Result<Option<UnixStream>, String> {
             if self.uid == 0 {
-                return Err("nothing is read as root on behalf of somebody".to_owned());
+                return Err("nothing is read as root for another user".to_owned());
             }
             // Another root directory has another /proc.
-            let status = File::open("/proc/self/status").map_err(|e| error_words(&e))?;
-            limit().map_err(|e| format!("its limits cannot be set: {}", e.desc()))?;
+            let status = File::open("/proc/self/status").map_err(|e| error_message(&e))?;
+            set_limits().map_err(|e| format!("its resource limits cannot be set: {}", e.desc()))?;
             if let Some(root) = root {
                 let entered = chroot(root).and_then(|()| chdir("/"));
                 entered
@@ -302,22 +299,21 @@ pub mod credentials {
             }
             let stream = socket.map(|path| self.connect(path)).transpose()?;
             self.give_up_root()
-                .and_then(|()| self.check(status))
+                .and_then(|()| self.check_no_root(status))
                 .map_err(|why| format!("{why}, and reads nothing as root"))?;
             Ok(stream)
         }
 
-        /// Connects as root, with the user's rights on the way to the socket, by means of
-        /// setfsuid(2).
+        /// Connects as root, but with the user's rights on the path to the socket, by setfsuid(2).
         fn connect(&self, path: &Path) -> Result<UnixStream, String> {
             setfsgid(Gid::from_raw(self.gid));
             setfsuid(Uid::from_raw(self.uid));
-            UnixStream::connect(path).map_err(|e| error_words(&e))
+            UnixStream::connect(path).map_err(|e| error_message(&e))
         }
 
-        /// Groups, user, capabilities, and no way to new ones. It leaves root's session first, as
-        /// whoever gets hold of this process could type into the terminal of that; the leader of a
-        /// process group cannot.
+        /// Gives up groups, user and capabilities, and any way to new ones. It leaves root's
+        /// session first, as whoever takes over this process could type into root's terminal; the
+        /// leader of a process group cannot leave.
         fn give_up_root(&self) -> Result<(), String> {
             let refused = |what, e: Errno| {
                 format!(
@@ -337,11 +333,11 @@ pub mod credentials {
 
         /// Verifies that no privilege of root is left: real, effective, saved and file-system ids,
         /// and every capability.
-        fn check(&self, mut status: File) -> Result<(), String> {
+        fn check_no_root(&self, mut status: File) -> Result<(), String> {
             let mut text = String::new();
             status
                 .read_to_string(&mut text)
-                .map_err(|e| error_words(&e))?;
+                .map_err(|e| error_message(&e))?;
             let ids = |word, id| format!("{word}\t{id}\t{id}\t{id}\t{id}");
             let none = |word| format!("{word}\t{:016x}", 0);
             let capabilities = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"].map(none);
@@ -355,14 +351,14 @@ pub mod credentials {
                 return Ok(());
             }
             Err(format!(
-                "walwise became user {} and kept rights of root",
+                "walwise became user {} and kept root privileges",
                 self.uid
             ))
         }
     }
 
     /// Limits memory and processor time, and disables core dumps.
-    fn limit() -> Result<(), Errno> {
+    fn set_limits() -> Result<(), Errno> {
         let limits = [
             (Resource::RLIMIT_DATA, MEMORY_BYTES),
             (Resource::RLIMIT_CPU, PROCESSOR_SECONDS),
@@ -385,7 +381,7 @@ pub mod credentials {
                 gid: 0,
                 groups: Vec::new(),
             };
-            assert!(root.assume(None, None).unwrap_err().contains("as root"));
+            assert!(root.drop_root(None, None).unwrap_err().contains("as root"));
         }
     }
 }
@@ -408,53 +404,53 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// The time that walwise waits for a message of a subprocess that looks or reads.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// How long walwise waits for a message of a subprocess that reads.
+pub const RECV_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Our own program, even when its file was replaced.
-pub const PROGRAM: &str = "/proc/self/exe";
+/// Our own program, even if its file was replaced.
+pub const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// What a subprocess does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Answers questions about the machine.
-    Ask,
+    HostReader,
     /// The same as another user.
-    AskAs,
-    /// Removes the scratch directory when we are gone.
-    Watch,
-    /// Makes the namespaces of a trial.
-    TrialBetween,
-    /// Is the first process in them.
-    TrialInside,
-    /// The same two for a trial on a disk, which is cleared when we are gone.
-    TrialBetweenDisk,
-    TrialInsideDisk,
+    OwnerReader,
+    /// Removes the scratch directory when walwise exits.
+    ScratchWatcher,
+    /// Creates the namespaces of a trial.
+    TrialNamespaces,
+    /// The first process in them.
+    TrialInit,
+    /// The same two for a trial on a disk, which is cleared when walwise exits.
+    DiskTrialNamespaces,
+    DiskTrialInit,
     /// Writes a document.
-    Write,
-    /// Reads what a user named.
-    Read,
+    DocumentWriter,
+    /// Reads a file that the user named.
+    FileReader,
     /// Writes and reads for a drill.
     Drill,
 }
 
 impl Role {
     const ALL: [Self; 10] = [
-        Self::Ask,
-        Self::AskAs,
-        Self::Watch,
-        Self::TrialBetween,
-        Self::TrialInside,
-        Self::TrialBetweenDisk,
-        Self::TrialInsideDisk,
-        Self::Write,
-        Self::Read,
+        Self::HostReader,
+        Self::OwnerReader,
+        Self::ScratchWatcher,
+        Self::TrialNamespaces,
+        Self::TrialInit,
+        Self::DiskTrialNamespaces,
+        Self::DiskTrialInit,
+        Self::DocumentWriter,
+        Self::FileReader,
         Self::Drill,
     ];
 
-    /// The role of this process by its arguments, the program's name first; `None` where a user
+    /// The role of this process by its arguments, the program's name first; `None` if a user
     /// started it.
-    pub fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
+    pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let word = arguments.nth(1)?;
         Self::ALL
             .into_iter()
@@ -463,56 +459,61 @@ impl Role {
 
     fn argument(self) -> &'static str {
         match self {
-            Self::Ask => "__ask",
-            Self::AskAs => "__ask-as",
-            Self::Watch => "__watch",
-            Self::TrialBetween => "__trial-between",
-            Self::TrialInside => "__trial-inside",
-            Self::TrialBetweenDisk => "__trial-between-disk",
-            Self::TrialInsideDisk => "__trial-inside-disk",
-            Self::Write => "__write",
-            Self::Read => "__read",
+            Self::HostReader => "__ask",
+            Self::OwnerReader => "__ask-as",
+            Self::ScratchWatcher => "__watch",
+            Self::TrialNamespaces => "__trial-between",
+            Self::TrialInit => "__trial-inside",
+            Self::DiskTrialNamespaces => "__trial-between-disk",
+            Self::DiskTrialInit => "__trial-inside-disk",
+            Self::DocumentWriter => "__write",
+            Self::FileReader => "__read",
             Self::Drill => "__drill",
         }
     }
 
-    /// Whether a terminal's signals, such as a hangup, reach us alone.
+    /// Whether it has its own process group, which a terminal's signals, such as a hangup, do not
+    /// reach.
     fn has_own_group(self) -> bool {
         match self {
-            Self::Ask | Self::TrialBetween | Self::TrialBetweenDisk | Self::Write | Self::Drill => {
-                true
-            }
-            // The first two leave the session, which the leader of a group cannot; those inside are
-            // in the group of the one between; what reads leaves nothing behind.
-            Self::AskAs | Self::Watch | Self::TrialInside | Self::TrialInsideDisk | Self::Read => {
-                false
-            }
+            Self::HostReader
+            | Self::TrialNamespaces
+            | Self::DiskTrialNamespaces
+            | Self::DocumentWriter
+            | Self::Drill => true,
+            // The first two leave the session, which a group leader cannot; those inside share the
+            // group of the one between; what reads leaves nothing behind.
+            Self::OwnerReader
+            | Self::ScratchWatcher
+            | Self::TrialInit
+            | Self::DiskTrialInit
+            | Self::FileReader => false,
         }
     }
 
-    /// Begins this process in its role; returns its end of the channel.
-    pub fn begin(self) -> io::Result<Channel> {
+    /// Enters the role in this process; returns its end of the channel.
+    pub fn enter(self) -> io::Result<Channel> {
         match self {
-            // They clean up when we are gone, whatever signal ended us.
-            Self::Watch | Self::Write => SigSet::all().thread_block()?,
+            // They clean up after us, whatever signal ended us.
+            Self::ScratchWatcher | Self::DocumentWriter => SigSet::all().thread_block()?,
             // The kernel kills them when their parent is gone.
-            Self::TrialBetween | Self::TrialInside => {
+            Self::TrialNamespaces | Self::TrialInit => {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
             }
             // The end of the channel ends them.
-            Self::Ask
-            | Self::AskAs
-            | Self::TrialBetweenDisk
-            | Self::TrialInsideDisk
-            | Self::Read
+            Self::HostReader
+            | Self::OwnerReader
+            | Self::DiskTrialNamespaces
+            | Self::DiskTrialInit
+            | Self::FileReader
             | Self::Drill => {}
         }
-        Channel::home()
+        Channel::to_parent()
     }
 
-    /// Runs another subprocess at our own end of the channel, and waits for it.
-    pub fn run(self) -> io::Result<ExitStatus> {
-        command(PROGRAM, self).stdin(Stdio::null()).status()
+    /// Runs another subprocess with our own end of the channel, and waits for it.
+    pub fn run_nested(self) -> io::Result<ExitStatus> {
+        command(OWN_PROGRAM, self).stdin(Stdio::null()).status()
     }
 }
 
@@ -535,22 +536,22 @@ impl Subprocess {
     /// Starts our own program in a role, with a request.
     pub fn spawn(role: Role, request: &impl Serialize) -> io::Result<Self> {
         // It may have to read our standard input.
-        let stdin = if role == Role::Read {
+        let stdin = if role == Role::FileReader {
             Stdio::inherit()
         } else {
             Stdio::null()
         };
-        let mut child = Self::of(PROGRAM, role, stdin)?;
-        // One that has ended by now has said why.
+        let mut child = Self::spawn_program(OWN_PROGRAM, role, stdin)?;
+        // One that has exited by now has sent the reason.
         let _ = child.channel.send(request);
         Ok(child)
     }
 
-    /// Starts this program, ours or one that tests built, in a role.
-    pub fn of(program: impl AsRef<OsStr>, role: Role, stdin: Stdio) -> io::Result<Self> {
+    /// Starts this program, ours or one built for tests, in a role.
+    pub fn spawn_program(program: impl AsRef<OsStr>, role: Role, stdin: Stdio) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         // One that does not read must not block us.
-        ours.set_write_timeout(Some(PATIENCE))?;
+        ours.set_write_timeout(Some(RECV_TIMEOUT))?;
         let mut command = command(program, role);
         if role.has_own_group() {
             command.process_group(0);
@@ -565,8 +566,8 @@ impl Subprocess {
         })
     }
 
-    /// Whether it has ended, though others may still hold its end of the channel.
-    pub fn has_ended(&mut self) -> bool {
+    /// Whether it has exited, though others may still hold its end of the channel.
+    pub fn has_exited(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
@@ -576,9 +577,9 @@ impl Subprocess {
         let _ = self.child.wait();
     }
 
-    /// Tells it that we say nothing more, and hears what it still says until it ends; at most this
-    /// long for each message.
-    pub fn close<T: DeserializeOwned>(mut self, timeout: Duration, mut heard: impl FnMut(T)) {
+    /// Closes our side and handles what it still sends until it exits, at most this long per
+    /// message.
+    pub fn drain<T: DeserializeOwned>(mut self, timeout: Duration, mut heard: impl FnMut(T)) {
         let _ = self.channel.shutdown(Shutdown::Write);
         while let Ok(message) = self.channel.recv(Some(timeout)) {
             heard(message);
@@ -586,42 +587,42 @@ impl Subprocess {
         self.kill();
     }
 
-    /// Kills it, and waits in the same way for all others who hold its end of the channel.
-    pub fn end(mut self, timeout: Duration) {
+    /// Kills it, and waits for all others that hold its end of the channel.
+    pub fn kill_and_drain(mut self, timeout: Duration) {
         let _ = self.child.kill();
-        self.close(timeout, |_: IgnoredAny| ());
+        self.drain(timeout, |_: IgnoredAny| ());
     }
 
     /// Kills one that may be stuck, without waiting: the kill takes effect when the kernel releases
     /// it.
     pub fn kill(self) {
-        kill(self.child, false);
+        kill_child(self.child, false);
     }
 
-    /// Kills one that is idle, and leaves its exit to [`reap`].
+    /// Kills one that is idle; [`reap`] waits for it.
     pub fn retire(self) {
-        kill(self.child, true);
+        kill_child(self.child, true);
     }
 }
 
-/// What was killed, and whether it was idle. Those exit while the output is written, which takes
+/// Killed children, and whether each was idle. Those exit while the output is written, which takes
 /// about as long.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
-fn killed() -> MutexGuard<'static, Vec<(Child, bool)>> {
+fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {
     KILLED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn kill(mut child: Child, is_idle: bool) {
+fn kill_child(mut child: Child, is_idle: bool) {
     let _ = child.kill();
-    let mut killed = killed();
+    let mut killed = killed_children();
     killed.push((child, is_idle));
     killed.retain_mut(|(child, _)| matches!(child.try_wait(), Ok(None)));
 }
 
-/// Waits for what was killed while idle, as `main` does last; this cannot block.
+/// Waits for children killed while idle, as `main` does last; this cannot block.
 pub fn reap() {
-    for (mut child, _) in std::mem::take(&mut *killed())
+    for (mut child, _) in std::mem::take(&mut *killed_children())
         .into_iter()
         .filter(|(_, is_idle)| *is_idle)
     {
@@ -634,7 +635,7 @@ mod tests {
     use super::*;
 
     fn role(words: &[&str]) -> Option<Role> {
-        Role::of(words.iter().map(OsString::from))
+        Role::from_arguments(words.iter().map(OsString::from))
     }
 
     #[test]
@@ -654,9 +655,10 @@ mod tests {
 
     #[test]
     fn what_says_nothing_is_closed_and_left() {
-        let mut child = Subprocess::of("/bin/true", Role::Ask, Stdio::null()).unwrap();
+        let mut child =
+            Subprocess::spawn_program("/bin/true", Role::HostReader, Stdio::null()).unwrap();
         assert_eq!(
-            child.channel.recv::<()>(Some(PATIENCE)),
+            child.channel.recv::<()>(Some(RECV_TIMEOUT)),
             Err(RecvError::Closed)
         );
         child.retire();

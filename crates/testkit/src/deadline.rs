@@ -1,6 +1,6 @@
-//! Waits of tests for children, pipes, terminals and threads. Each has a deadline; there the child
-//! is killed, and the test fails with the name of what it waited for. No test waits in any other
-//! way (`tests/source/deadlines.rs`).
+//! Waits of tests for children, pipes, terminals and threads, each with a deadline. A test that
+//! misses it kills the child and fails with the name of what it waited for.
+//! `tests/source/deadlines.rs` forbids every other wait.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -14,39 +14,38 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Longer than any command of a test takes on a working machine, however busy.
+/// Above the longest run of any command in a test, even on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Longer than anything else takes there.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// The deadline for everything else: conditions, threads, alarms.
+const SHORT_DEADLINE: Duration = Duration::from_secs(90);
 
-/// Waits until something holds; fails when it does not within [`PATIENCE`].
+/// Waits until `holds` is true; panics with `what` after [`PATIENCE`].
 pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
-    assert!(held(holds), "{what}");
+    assert!(holds_in_time(holds), "{what}");
 }
 
-/// Whether something holds within [`PATIENCE`].
-pub fn held(holds: impl FnMut() -> bool) -> bool {
-    held_until(Instant::now() + PATIENCE, holds)
+/// Waits until `holds` is true; false after [`PATIENCE`].
+pub fn holds_in_time(holds: impl FnMut() -> bool) -> bool {
+    holds_before(Instant::now() + SHORT_DEADLINE, holds)
 }
 
-fn held_until(deadline: Instant, mut holds: impl FnMut() -> bool) -> bool {
+fn holds_before(deadline: Instant, mut holds: impl FnMut() -> bool) -> bool {
     while !holds() {
         if Instant::now() >= deadline {
             return false;
         }
-        // Not to take the processor from what is waited for.
+        // Leaves the processor to the process under test.
         thread::sleep(Duration::from_millis(1));
     }
     true
 }
 
-/// A command that is run to its end.
+/// Runs of a command with a deadline.
 pub trait CommandInTime {
-    /// Runs it with nothing to read, and gives what it wrote.
+    /// Runs the command with empty input and returns its output.
     fn output_in_time(&mut self) -> Output;
 
-    /// Runs it, and gives how it ended.
     fn status_in_time(&mut self) -> ExitStatus;
 }
 
@@ -69,34 +68,32 @@ impl CommandInTime for Command {
     }
 }
 
-/// A child that runs.
+/// Waits for a running child with a deadline.
 pub trait ChildInTime {
-    /// Waits for its end.
     fn wait_in_time(&mut self) -> ExitStatus;
 
-    /// Kills it, and waits for its end.
     fn kill_in_time(&mut self);
 
-    /// Closes its input and gives what comes through its pipes until it ends.
+    /// Closes standard input and collects both outputs until the child exits.
     fn output_in_time(self) -> Output;
 
-    /// The same for a child that reads this meanwhile.
-    fn fed_in_time(self, input: &[u8]) -> Output;
+    /// The same after `input` was written to standard input.
+    fn output_for_input(self, input: &[u8]) -> Output;
 }
 
 impl ChildInTime for Child {
     fn wait_in_time(&mut self) -> ExitStatus {
-        ended(self, Instant::now() + DEADLINE)
+        exit_status(self, Instant::now() + DEADLINE)
     }
 
     fn kill_in_time(&mut self) {
         // It may have ended by itself.
         let _ = self.kill();
-        let is_over = held(|| !matches!(self.try_wait(), Ok(None)));
+        let is_over = holds_in_time(|| !matches!(self.try_wait(), Ok(None)));
         assert!(
             is_over || thread::panicking(),
             "{} does not end when it is killed",
-            name(self.id())
+            command_line(self.id())
         );
     }
 
@@ -112,12 +109,12 @@ impl ChildInTime for Child {
                 .chain(err.iter().map(AsFd::as_fd))
                 .collect();
             if !is_readable(&open, deadline) {
-                fail(self.id(), "closes its output");
+                kill_and_fail(self.id(), "closes its output");
             }
-            take(&mut out, &mut stdout);
-            take(&mut err, &mut stderr);
+            read_available(&mut out, &mut stdout);
+            read_available(&mut err, &mut stderr);
         }
-        let status = ended(&mut self, deadline);
+        let status = exit_status(&mut self, deadline);
         Output {
             status,
             stdout,
@@ -125,10 +122,10 @@ impl ChildInTime for Child {
         }
     }
 
-    fn fed_in_time(mut self, input: &[u8]) -> Output {
+    fn output_for_input(mut self, input: &[u8]) -> Output {
         let mut stdin = self.stdin.take().unwrap();
         let input = input.to_vec();
-        // It ends at the latest with the child.
+        // The writer ends at the latest with the child, so joining it cannot hang.
         let feeder = thread::spawn(move || stdin.write_all(&input));
         let output = self.output_in_time();
         let _ = feeder.join_in_time();
@@ -136,20 +133,20 @@ impl ChildInTime for Child {
     }
 }
 
-fn ended(child: &mut Child, deadline: Instant) -> ExitStatus {
+fn exit_status(child: &mut Child, deadline: Instant) -> ExitStatus {
     let mut status = None;
-    let is_over = held_until(deadline, || {
+    let is_over = holds_before(deadline, || {
         status = child.try_wait().unwrap();
         status.is_some()
     });
     if !is_over {
-        fail(child.id(), "ends");
+        kill_and_fail(child.id(), "ends");
     }
     status.unwrap()
 }
 
-/// Adds what is there to read; at the end nothing is left to read from.
-fn take(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
+/// Appends the bytes available now; sets the pipe to `None` at its end.
+fn read_available(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     let mut piece = [0; 1 << 14];
     let Some(open) = pipe.as_mut() else { return };
     if !is_readable(&[open.as_fd()], Instant::now()) {
@@ -163,7 +160,7 @@ fn take(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     }
 }
 
-/// Whether one of these can be read, or is closed, before the deadline.
+/// Whether one of these becomes readable, or is closed, before the deadline.
 fn is_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
     let mut asked: Vec<PollFd<'_>> = open
         .iter()
@@ -179,15 +176,13 @@ fn is_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
     }
 }
 
-/// Kills a child and fails the test.
-fn fail(process: u32, what: &str) -> ! {
-    let name = name(process);
+fn kill_and_fail(process: u32, what: &str) -> ! {
+    let name = command_line(process);
     let _ = kill(Pid::from_raw(process.cast_signed()), Signal::SIGKILL);
     panic!("never within {} s: {name} {what}", DEADLINE.as_secs());
 }
 
-/// The command line of a process.
-fn name(process: u32) -> String {
+fn command_line(process: u32) -> String {
     let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let mut name = String::new();
     for word in line
@@ -199,14 +194,14 @@ fn name(process: u32) -> String {
     name + "(process " + &process.to_string() + ")"
 }
 
-/// Reads what is there, once something is; nothing at the end.
+/// Waits for data and reads once; 0 at the end of the source.
 pub fn read_in_time(what: &str, source: &mut (impl Read + AsFd), bytes: &mut [u8]) -> usize {
     let is_there = is_readable(&[source.as_fd()], Instant::now() + DEADLINE);
     assert!(is_there, "never within {} s: {what}", DEADLINE.as_secs());
     source.read(bytes).unwrap()
 }
 
-/// The lines that a child writes.
+/// The lines that a child writes, each waited for with a deadline.
 pub struct ChildLines {
     process: u32,
     source: Option<ChildStdout>,
@@ -214,8 +209,8 @@ pub struct ChildLines {
 }
 
 impl ChildLines {
-    /// Those of a child whose output comes through a pipe.
-    pub fn of(child: &mut Child) -> Self {
+    /// Lines of a child whose standard output is piped.
+    pub fn from_child(child: &mut Child) -> Self {
         Self {
             process: child.id(),
             source: Some(child.stdout.take().unwrap()),
@@ -240,19 +235,17 @@ impl Iterator for ChildLines {
                 return (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned());
             };
             if !is_readable(&[source.as_fd()], deadline) {
-                fail(self.process, "writes a line");
+                kill_and_fail(self.process, "writes a line");
             }
-            take(&mut self.source, &mut self.unread);
+            read_available(&mut self.source, &mut self.unread);
         }
     }
 }
 
-/// A thread that is waited for.
+/// A join with a deadline.
 pub trait ThreadInTime {
-    /// What it returns.
     type Value;
 
-    /// Waits for its end.
     fn join_in_time(self) -> Self::Value;
 }
 
@@ -274,15 +267,17 @@ impl<T> ThreadInTime for ScopedJoinHandle<'_, T> {
     }
 }
 
-/// Does something at a deadline, unless it is dropped before.
+/// Runs a function at the deadline, unless dropped earlier.
 pub struct Alarm(#[expect(dead_code, reason = "its end is the message")] Sender<()>);
 
 impl Alarm {
-    /// Does this after [`PATIENCE`].
+    /// Starts the alarm: `ring` runs after [`PATIENCE`].
     pub fn new(ring: impl FnOnce() + Send + 'static) -> Self {
         let (alarm, dropped) = channel();
         thread::spawn(move || {
-            if dropped.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            if dropped.recv_timeout(SHORT_DEADLINE)
+                == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+            {
                 ring();
             }
         });

@@ -1,5 +1,4 @@
-//! What the tests of every crate share. It waits for children, pipes, terminals and threads with a
-//! deadline; nothing in it is shipped.
+//! Helpers shared by the tests of every crate: waits with deadlines. Nothing here is shipped.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The command line of `walwise drill`. What is common to all commands is left to [`super`].
+//! The arguments of `walwise drill`.
 
 use std::path::PathBuf;
 
@@ -6,48 +6,45 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::examples::help;
 
-/// `walwise drill`.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Drill {
-    /// A step of the drill; without one, the instructions in order.
+    /// A step of the drill; without one, print the instructions.
     #[command(subcommand)]
     pub step: Option<DrillStep>,
-    /// The directory to drill.
+    /// The directory to test.
     pub directory: Option<PathBuf>,
 }
 
-/// The steps of a drill that walwise does.
+/// The steps of a drill that walwise runs.
 #[derive(Debug, Subcommand)]
 pub enum DrillStep {
-    /// Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each
-    /// number once it is durable, for a machine that keeps its power.
+    /// Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is
+    /// printed once durable; save the output on another host.
     #[command(after_help = help("drill write"))]
     Write(DrillWrite),
-    /// Print which commits are there.
+    /// Print which commits survived.
     #[command(after_help = help("drill read"))]
     Read {
         /// The directory that was written to.
         directory: PathBuf,
     },
-    /// Show what is lost: exit code 3 if anything is.
+    /// Show lost commits; exit code 3 if there are any.
     #[command(after_help = help("drill check"))]
     Check {
-        /// What `drill write` printed.
+        /// Output of `drill write`.
         acknowledged: PathBuf,
-        /// What `drill read` printed.
+        /// Output of `drill read`.
         survived: PathBuf,
-        /// Add the result to this record, which is created if missing; `walwise check --drill`
-        /// reads it.
+        /// Add the result to this record (created if missing), for `walwise check --drill`.
         #[arg(long, value_name = "RECORD.json")]
         record: Option<PathBuf>,
     },
 }
 
-/// `walwise drill write`.
 #[derive(Args, Debug)]
 pub struct DrillWrite {
-    /// An existing directory on the file system in question.
+    /// An existing directory on the file system to test.
     pub directory: PathBuf,
     /// How to make each commit durable.
     #[arg(long, value_enum, default_value_t = DrillMethod::Fdatasync)]
@@ -57,7 +54,7 @@ pub struct DrillWrite {
     pub segments: DrillSegments,
 }
 
-/// The ways to make a commit durable.
+/// The sync methods of a drill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum DrillMethod {
@@ -69,17 +66,17 @@ pub enum DrillMethod {
     OpenDatasync,
     /// pwrite to a file opened `O_SYNC`.
     OpenSync,
-    /// The same with `O_DIRECT`.
+    /// open_datasync with `O_DIRECT`.
     OpenDatasyncDirect,
-    /// The same with `O_DIRECT`.
+    /// open_sync with `O_DIRECT`.
     OpenSyncDirect,
 }
 
-/// Where commits of a drill go.
+/// Where commits of a drill are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DrillSegments {
-    /// Round and round in one segment that was filled before.
+    /// Repeatedly into one prefilled segment.
     Recycled,
-    /// Into a new segment after each.
+    /// Each into a new segment.
     Fresh,
 }

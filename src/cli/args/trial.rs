@@ -1,38 +1,37 @@
-//! The command line of `walwise trial`.
+//! The arguments of `walwise trial`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::{Output, seconds};
-use crate::trial::{Contender, Preset};
+use crate::cli::args::{OutputArgs, seconds};
+use crate::trial::{Candidate, Preset};
 
-/// `walwise trial`.
 #[derive(Args, Debug)]
 pub struct Trial {
     /// Directory for a loop file on the disk to test, or a spare disk or partition.
     pub target: PathBuf,
-    /// Serial number or WWN of the spare disk to erase; without this option a terminal asks for it.
+    /// Serial number or WWN of the spare disk to erase; without it, a terminal asks.
     #[arg(long, value_name = "SERIAL")]
     pub erase: Option<String>,
-    /// Clear what an interrupted trial left on the disk, and measure nothing.
+    /// Clear what an interrupted trial left on the disk, without measuring.
     #[arg(long)]
     pub clear: bool,
     /// The file systems, comma-separated; the others are compared with the first.
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub candidates: Vec<TrialCandidate>,
-    /// The longest time, such as 90s, 20m or 2h.
+    /// Time limit, such as 90s, 20m or 2h.
     #[arg(long, value_name = "TIME", default_value = "20m", value_parser = budget)]
     pub budget: f64,
-    /// Numbers of sessions that commit at once, comma-separated.
+    /// Numbers of clients that commit at once, comma-separated.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u32).range(1..=256))]
     pub clients: Vec<u32>,
-    /// What is measured.
+    /// What to measure.
     #[arg(long, value_enum, default_value_t = TrialPreset::Commits)]
     pub preset: TrialPreset,
-    /// How large and how long.
+    /// Size, write limit and durations.
     #[command(flatten)]
-    pub extent: TrialExtent,
+    pub extent: TrialLimits,
     /// Start a trial in a directory without asking.
     #[arg(long)]
     pub yes: bool,
@@ -42,32 +41,32 @@ pub struct Trial {
     /// Output format; the JSON has every sample, command line and version.
     #[arg(long, value_enum, default_value_t = TrialFormat::Text)]
     pub format: TrialFormat,
-    /// Where it goes.
+    /// Output file.
     #[command(flatten)]
-    pub output: Output,
-    /// Also keep the JSON in FILE.
+    pub output: OutputArgs,
+    /// Also save the JSON in FILE.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }
 
-/// How large and how long a trial is.
+/// Size, write limit and durations of a trial.
 #[derive(Args, Debug)]
-pub struct TrialExtent {
+pub struct TrialLimits {
     /// Size in MiB of the loop file, or of the part at the beginning of the disk.
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(320..=65_536))]
     pub size: u64,
-    /// Most GiB to write; the trial ends before it writes more.
+    /// Write limit in GiB; the trial stops before exceeding it.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
-    /// Seconds for each load in each cell.
+    /// Seconds per load in each block.
     #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = seconds)]
     pub seconds: f64,
-    /// Seed of the random order, to repeat that order.
+    /// Seed of the random order, to repeat it.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
 
-/// What `--candidates` can be.
+/// Values of `--candidates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TrialCandidate {
     /// ext4.
@@ -78,39 +77,37 @@ pub enum TrialCandidate {
     Xfs,
     /// btrfs.
     Btrfs,
-    /// btrfs with +C on the directory of the log.
+    /// btrfs with +C on the log directory.
     BtrfsNocow,
-    /// ext4 without barriers: what flushing costs; never ranked.
+    /// ext4 without barriers: shows the cost of flushing; never ranked.
     Ext4Nobarrier,
 }
 
 impl TrialCandidate {
-    /// The candidate.
-    pub fn candidate(self) -> Contender {
+    pub fn candidate(self) -> Candidate {
         match self {
-            Self::Ext4 => Contender::Ext4,
-            Self::Ext4FastCommit => Contender::Ext4FastCommit,
-            Self::Xfs => Contender::Xfs,
-            Self::Btrfs => Contender::Btrfs,
-            Self::BtrfsNocow => Contender::BtrfsNocow,
-            Self::Ext4Nobarrier => Contender::Ext4Nobarrier,
+            Self::Ext4 => Candidate::Ext4,
+            Self::Ext4FastCommit => Candidate::Ext4FastCommit,
+            Self::Xfs => Candidate::Xfs,
+            Self::Btrfs => Candidate::Btrfs,
+            Self::BtrfsNocow => Candidate::BtrfsNocow,
+            Self::Ext4Nobarrier => Candidate::Ext4Nobarrier,
         }
     }
 }
 
-/// What `--preset` can be.
+/// Values of `--preset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TrialPreset {
     /// Commits to a log.
     Commits,
-    /// Commits of one session by each sync method.
+    /// Commits of one client with each sync method.
     Methods,
-    /// New files that are written and flushed in many directories.
+    /// New files, written and flushed in many directories.
     FsMark,
 }
 
 impl TrialPreset {
-    /// The preset.
     pub fn preset(self) -> Preset {
         match self {
             Self::Commits => Preset::Commits,
@@ -120,20 +117,20 @@ impl TrialPreset {
     }
 }
 
-/// The forms of a trial's result.
+/// Output formats of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TrialFormat {
-    /// For people.
+    /// Text.
     Text,
-    /// For people, as Markdown.
+    /// Markdown.
     Markdown,
-    /// For people, as one page with pictures and the record inside.
+    /// One HTML page with charts, the record embedded.
     Html,
-    /// The record.
+    /// The record as JSON.
     Json,
 }
 
-/// A time with its unit, in seconds.
+/// Parses a time with its unit into seconds.
 fn budget(text: &str) -> Result<f64, String> {
     let units = [("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let found = units.into_iter().find_map(|(unit, each)| {

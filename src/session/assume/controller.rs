@@ -1,20 +1,20 @@
-//! The answers of a RAID controller's tool for another battery or cache.
+//! Output of RAID controller tools for another battery or cache.
 //!
-//! A controller writes by its policy, its battery, and what it was told to do without one, so all
-//! of that is written anew together. A tool prints the volumes of a controller in one answer: what
-//! is assumed of one is assumed of all.
+//! A controller's write mode follows from its policy, its battery, and its setting for a failed
+//! battery, so all of them are edited together. A tool prints all volumes of a controller at once:
+//! an assumption about one applies to all.
 
 use serde_json::Value as Json;
 
+use super::answer_edits::{edit_json, replace_lines};
 use super::assumption::Assumption;
-use super::edited::{at_paths, replaced};
 use crate::facts::catalog::controller::{self, Battery, DiskCache, OnFailure, Policy, WriteMode};
 use crate::facts::{FactSet, FactValue, Key};
 use crate::host::{Edit, Question};
 
-/// What is to be printed.
+/// The state that the edited output shows.
 #[derive(Clone, Copy)]
-struct Said {
+struct ControllerState {
     battery: Option<Battery>,
     policy: Option<Policy>,
     in_force: Option<WriteMode>,
@@ -22,57 +22,57 @@ struct Said {
     disk_cache: Option<DiskCache>,
 }
 
-/// The edits of everything that the tool of this disk prints.
+/// Edits all relevant output of this disk's tool.
 pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec<Edit>> {
     let tool = read.value(&one.subject, &controller::TOOL)?;
-    let said = Said::of(one, all, read);
+    let said = ControllerState::from_assumptions(one, all, read);
     let is_json = tool.starts_with("storcli") || tool.starts_with("perccli");
     let of_tool = move |question: &Question| matches!(question, Question::Run(other, _) if other.name() == tool);
     Some(vec![Edit::new(of_tool, move |text| {
         if is_json {
-            return Ok(at_paths(text, &|path, now| said.in_json(path, now)));
+            return Ok(edit_json(text, &|path, now| said.json_value(path, now)));
         }
-        Ok(replaced(text, |_, line| {
+        Ok(replace_lines(text, |_, line| {
             let (key, value) = line.split_once(':')?;
-            let new = said.in_text(key.trim(), value.trim())?;
+            let new = said.text_value(key.trim(), value.trim())?;
             Some(format!("{key}: {new}"))
         }))
     })])
 }
 
-impl Said {
-    fn of(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
-        fn said<T: FactValue>(one: &Assumption, all: &[Assumption], key: &Key<T>) -> Option<T> {
+impl ControllerState {
+    fn from_assumptions(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
+        fn assumed<T: FactValue>(one: &Assumption, all: &[Assumption], key: &Key<T>) -> Option<T> {
             let said = all
                 .iter()
                 .find(|other| other.subject == one.subject && other.key.name == key.name())?;
             T::from_value(&said.value)
         }
-        fn known<T: FactValue>(
+        fn assumed_or_read<T: FactValue>(
             one: &Assumption,
             all: &[Assumption],
             read: &FactSet,
             key: &Key<T>,
         ) -> Option<T> {
-            said(one, all, key).or_else(|| read.value(&one.subject, key))
+            assumed(one, all, key).or_else(|| read.value(&one.subject, key))
         }
         let mut new = Self {
-            battery: known(one, all, read, &controller::BATTERY),
-            policy: known(one, all, read, &controller::POLICY),
-            in_force: known(one, all, read, &controller::POLICY_IN_FORCE),
-            on_failure: known(one, all, read, &controller::ON_BATTERY_FAILURE),
-            disk_cache: known(one, all, read, &controller::DISK_CACHE),
+            battery: assumed_or_read(one, all, read, &controller::BATTERY),
+            policy: assumed_or_read(one, all, read, &controller::POLICY),
+            in_force: assumed_or_read(one, all, read, &controller::POLICY_IN_FORCE),
+            on_failure: assumed_or_read(one, all, read, &controller::ON_BATTERY_FAILURE),
+            disk_cache: assumed_or_read(one, all, read, &controller::DISK_CACHE),
         };
         if new.policy == Some(Policy::AlwaysWriteBack) {
             new.on_failure = Some(OnFailure::Stays);
         }
-        let told = said(one, all, &controller::POLICY_IN_FORCE);
-        new.in_force = told.or_else(|| new.told()).or(new.in_force);
+        let told = assumed(one, all, &controller::POLICY_IN_FORCE);
+        new.in_force = told.or_else(|| new.effective_mode()).or(new.in_force);
         new
     }
 
-    /// How it writes by its policy and battery; `None` where these do not tell.
-    fn told(self) -> Option<WriteMode> {
+    /// The write mode that policy and battery imply; `None` if they do not decide it.
+    fn effective_mode(self) -> Option<WriteMode> {
         Some(match (self.policy?, self.battery) {
             (Policy::WriteThrough, _) => WriteMode::WriteThrough,
             (Policy::AlwaysWriteBack, _) | (Policy::WriteBack, Some(Battery::Healthy)) => {
@@ -94,8 +94,8 @@ impl Said {
         })
     }
 
-    /// How storcli, perccli and their successors print it.
-    fn in_json(self, path: &str, now: &Json) -> Option<Json> {
+    /// The value in the JSON of storcli, perccli and their successors.
+    fn json_value(self, path: &str, now: &Json) -> Option<Json> {
         let (_, key) = path.rsplit_once('/')?;
         let is_module = path.contains("Info/");
         Some(match key {
@@ -125,9 +125,9 @@ impl Said {
             }
             .into(),
             "Cache" | "CurrentCache" => self
-                .code(now.as_str()?, self.in_force? == WriteMode::WriteBack)
+                .cache_code(now.as_str()?, self.in_force? == WriteMode::WriteBack)
                 .into(),
-            "DefaultCache" => self.code(now.as_str()?, true).into(),
+            "DefaultCache" => self.cache_code(now.as_str()?, true).into(),
             "Cache When BBU Bad" | "Write Cache When BBU Bad" | "Cache When Energy Pack Bad" => {
                 if self.on_failure? == OnFailure::Stays {
                     "On"
@@ -152,8 +152,8 @@ impl Said {
         })
     }
 
-    /// The code of a volume's cache, such as `RAWBD` and `NR,WT`, with another way of writing.
-    fn code(self, now: &str, is_back: bool) -> String {
+    /// A volume's cache code, such as `RAWBD` or `NR,WT`, with another write mode.
+    fn cache_code(self, now: &str, is_back: bool) -> String {
         let mode = match self.policy {
             Some(Policy::AlwaysWriteBack) if is_back => "AWB",
             Some(Policy::WriteThrough) if is_back => "WT",
@@ -166,8 +166,8 @@ impl Said {
         old.map_or_else(|| now.to_owned(), |old| now.replace(old, mode))
     }
 
-    /// How ssacli and arcconf print it.
-    fn in_text(self, key: &str, now: &str) -> Option<&'static str> {
+    /// The value in the output of ssacli and arcconf.
+    fn text_value(self, key: &str, now: &str) -> Option<&'static str> {
         let is_back = self.in_force == Some(WriteMode::WriteBack);
         Some(match key {
             "Battery/Capacitor Status" | "Backup Power Status" => match self.battery? {

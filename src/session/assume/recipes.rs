@@ -1,33 +1,32 @@
-//! The recorded answers that say a fact, and their text when the fact has another value.
+//! The recorded answers that contain a fact, and their text for another value.
 //!
-//! Only what the kernel, a controller or a server ties together is edited together; everything else
-//! follows, since the collectors read the edited answers. Whoever edits compares the value that is
-//! read then.
+//! Only facts that the kernel, a controller or a server ties together are edited together; the rest
+//! follows, since collectors read the edited answers. The caller checks the value read from them.
 
+use super::answer_edits::{edit_answer, edit_json, remove_answer, replace_lines};
 use super::assumption::Assumption;
 use super::controller;
-use super::edited::{at, at_paths, gone, replaced};
 use crate::facts::catalog::device::{self, CacheType, DriveCache};
 use crate::facts::catalog::{mount, mysql, postgres};
 use crate::facts::{FactSet, FactValue, Source, Value, ValueKind, catalog};
 use crate::host::Edit;
-use crate::text::safe;
+use crate::text::display_safe;
 
-const NOT_RUNNING: &str = "the kernel is assumed, and not the one that runs";
+const NOT_RUNNING: &str = "not known of an assumed kernel";
 
-/// The edits for an assumption among others; `None` where its answer cannot be edited.
+/// The edits for one of the assumptions; `None` if its answer cannot be edited.
 pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec<Edit>> {
     let source = read.reading(&one.subject, one.key.id).source()?;
-    let word = spelled(&one.value);
+    let word = value_text(&one.value);
     let lines = |key: &'static str| {
         let word = word.clone();
-        at(source, move |text| {
-            replaced(text, |_, line| {
+        edit_answer(source, move |text| {
+            replace_lines(text, |_, line| {
                 line.strip_prefix(key).map(|_| format!("{key}{word}"))
             })
         })
     };
-    let context = Context {
+    let context = EditContext {
         one,
         all,
         read,
@@ -36,22 +35,22 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
     Some(match (one.key.name, source) {
         ("kernel.release", _) => another_kernel(Some(word)),
         ("kernel.vendor", _) => another_kernel(None),
-        ("host.name", _) => vec![uname(1, word)],
+        ("host.name", _) => vec![uname_edit(1, word)],
         ("os.id", _) => vec![lines("ID=")],
         ("os.version", _) => vec![lines("VERSION_ID=")],
         ("os.name", _) => vec![lines("PRETTY_NAME=")],
         ("host.cpus", _) => vec![lines("cpus=")],
-        ("host.memory", _) => vec![lines("memory_bytes="), total(&one.value)],
+        ("host.memory", _) => vec![lines("memory_bytes="), memory_edit(&one.value)],
         (
             "mount.fstype" | "mount.options" | "mount.super_options",
             Source::File {
                 line: Some(line), ..
             },
-        ) => context.mount(*line),
+        ) => context.mount_edits(*line),
         ("ext4.features" | "xfs.features", _) => {
             let first = format!("features {}", word.replace(',', " "));
-            vec![at(source, move |text| {
-                replaced(text, |_, line| {
+            vec![edit_answer(source, move |text| {
+                replace_lines(text, |_, line| {
                     line.starts_with("features ").then(|| first.clone())
                 })
             })]
@@ -61,29 +60,29 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
             Source::File {
                 line: Some(line), ..
             },
-        ) => vec![of_line(source, *line, word)],
-        ("device.drive_cache" | "device.cache_type", _) => context.disk_cache(),
-        ("nvme.volatile_cache", _) => context.volatile_cache(),
+        ) => vec![fstab_options_edit(source, *line, word)],
+        ("device.drive_cache" | "device.cache_type", _) => context.disk_cache_edits(),
+        ("nvme.volatile_cache", _) => context.volatile_cache_edits(),
         (name, Source::Command { .. }) if name.starts_with("controller.") => {
             controller::edits(one, all, read)?
         }
         (_, Source::Command { .. }) if matches!(one.value, Value::Version(_)) => {
             let now = read.reading(&one.subject, one.key.id).value()?.to_string();
-            vec![at(source, move |text| text.replace(&now, &word))]
+            vec![edit_answer(source, move |text| text.replace(&now, &word))]
         }
         (_, Source::File { path, line: None })
             if path.starts_with("/sys/") || path.ends_with("/PG_VERSION") =>
         {
-            vec![at(source, move |_| format!("{word}\n"))]
+            vec![edit_answer(source, move |_| format!("{word}\n"))]
         }
-        (name, _) if name.starts_with("pg.") => context.postgres()?,
-        (name, _) if name.starts_with("mysql.") => context.mysql()?,
+        (name, _) if name.starts_with("pg.") => context.postgres_edits()?,
+        (name, _) if name.starts_with("mysql.") => context.mysql_edits()?,
         _ => return None,
     })
 }
 
-/// A value as most answers spell it.
-fn spelled(value: &Value) -> String {
+/// A value as most answers write it.
+fn value_text(value: &Value) -> String {
     match value {
         Value::Bool(on) => u8::from(*on).to_string(),
         Value::List(words) => words.join(","),
@@ -93,8 +92,8 @@ fn spelled(value: &Value) -> String {
     }
 }
 
-/// The words of a line with one of them replaced.
-fn with_word(line: &str, between: &str, at: usize, word: &str) -> String {
+/// Replaces the field at this index.
+fn replace_word(line: &str, between: &str, at: usize, word: &str) -> String {
     let words = line
         .split(between)
         .enumerate()
@@ -102,29 +101,31 @@ fn with_word(line: &str, between: &str, at: usize, word: &str) -> String {
     words.collect::<Vec<_>>().join(between)
 }
 
-fn uname(line: usize, word: String) -> Edit {
-    at(&Source::call("uname"), move |text| {
-        with_word(text, "\n", line, &word)
+fn uname_edit(line: usize, word: String) -> Edit {
+    edit_answer(&Source::call("uname"), move |text| {
+        replace_word(text, "\n", line, &word)
     })
 }
 
-/// Another kernel has another name, and nothing is known that only the running one tells.
+/// Another kernel has another name, and files that describe only the running one are removed.
 fn another_kernel(release: Option<String>) -> Vec<Edit> {
-    const TOLD: [&str; 4] = [
+    const KERNEL_FILES: [&str; 4] = [
         "/proc/version",
         "/proc/version_signature",
         "/proc/filesystems",
         "/sys/fs/ext4/features/fast_commit",
     ];
-    let gone = TOLD.into_iter().map(|path| gone(path, NOT_RUNNING));
+    let gone = KERNEL_FILES
+        .into_iter()
+        .map(|path| remove_answer(path, NOT_RUNNING));
     let names = release
         .into_iter()
-        .map(|release| uname(2, release))
-        .chain([uname(3, String::new())]);
+        .map(|release| uname_edit(2, release))
+        .chain([uname_edit(3, String::new())]);
     names.chain(gone).collect()
 }
 
-fn total(bytes: &Value) -> Edit {
+fn memory_edit(bytes: &Value) -> Edit {
     let line = format!(
         "MemTotal: {} kB\n",
         if let Value::Whole(bytes) = bytes {
@@ -133,65 +134,65 @@ fn total(bytes: &Value) -> Edit {
             0
         }
     );
-    at(&Source::file("/proc/meminfo"), move |_| line.clone())
+    edit_answer(&Source::file("/proc/meminfo"), move |_| line.clone())
 }
 
-/// The options in a line of fstab, which are the third of the fields behind the mount point.
-fn of_line(source: &Source, number: u32, options: String) -> Edit {
+/// Edits the options in a line of fstab: the third field after the mount point.
+fn fstab_options_edit(source: &Source, number: u32, options: String) -> Edit {
     let number = format!("{number}\t");
-    at(source, move |text| {
-        replaced(text, |_, line| {
+    edit_answer(source, move |text| {
+        replace_lines(text, |_, line| {
             line.starts_with(&number)
-                .then(|| with_word(line, "\\x09", 2, &options))
+                .then(|| replace_word(line, "\\x09", 2, &options))
         })
     })
 }
 
-struct Context<'a> {
+struct EditContext<'a> {
     one: &'a Assumption,
     all: &'a [Assumption],
     read: &'a FactSet,
     source: &'a Source,
 }
 
-impl Context<'_> {
+impl EditContext<'_> {
     fn is_assumed(&self, name: &str) -> bool {
         self.all
             .iter()
             .any(|one| one.subject == self.one.subject && one.key.name == name)
     }
 
-    fn words(&self) -> Vec<String> {
+    fn option_words(&self) -> Vec<String> {
         Vec::from_value(&self.one.value).unwrap_or_default()
     }
 
-    /// A line of mountinfo. Options of the superblock are in the lines of all its mounts, and in
-    /// ext4's own list.
-    fn mount(&self, line: u32) -> Vec<Edit> {
-        let word = spelled(&self.one.value);
+    /// Edits a line of mountinfo. Options of the superblock are in the lines of all its mounts, and
+    /// in ext4's own list.
+    fn mount_edits(&self, line: u32) -> Vec<Edit> {
+        let word = value_text(&self.one.value);
         if self.one.key.name != mount::SUPER_OPTIONS.name() {
             let is_type = self.one.key.name == mount::FSTYPE.name();
-            return vec![at(self.source, move |text| {
-                replaced(text, |number, own| {
+            return vec![edit_answer(self.source, move |text| {
+                replace_lines(text, |number, own| {
                     let new = match own.split_once(" - ") {
                         Some((front, rest)) if is_type => {
-                            format!("{front} - {}", with_word(rest, " ", 0, &word))
+                            format!("{front} - {}", replace_word(rest, " ", 0, &word))
                         }
-                        _ => with_word(own, " ", OPTIONS_AT, &word),
+                        _ => replace_word(own, " ", OPTIONS_AT, &word),
                     };
                     (number == line).then_some(new)
                 })
             })];
         }
-        let (mount, then) = (&self.one.subject, self.words());
+        let (mount, then) = (&self.one.subject, self.option_words());
         let number = self.read.value(mount, &mount::DEVNO).unwrap_or_default();
         let now = self
             .read
             .value(mount, &mount::SUPER_OPTIONS)
             .unwrap_or_default();
-        let access = access(&then).filter(|_| !self.is_assumed(mount::OPTIONS.name()));
-        let mut edits = vec![at(self.source, move |text| {
-            replaced(text, |at, own| {
+        let access = access_option(&then).filter(|_| !self.is_assumed(mount::OPTIONS.name()));
+        let mut edits = vec![edit_answer(self.source, move |text| {
+            replace_lines(text, |at, own| {
                 let (front, last) = own
                     .rsplit_once(' ')
                     .filter(|_| own.split(' ').nth(2) == Some(&number))?;
@@ -216,7 +217,7 @@ impl Context<'_> {
                     .split_once(',')
                     .map(|(_, rest)| format!(",{rest}"))
                     .unwrap_or_default();
-                Some(with_word(
+                Some(replace_word(
                     &line_now,
                     " ",
                     OPTIONS_AT,
@@ -225,14 +226,16 @@ impl Context<'_> {
             })
         })];
         if let Some(listed) = self.read.reading(mount, mount::EXT4_OPTIONS.id()).source() {
-            edits.push(at(listed, move |text| in_force(text, &now, &then)));
+            edits.push(edit_answer(listed, move |text| {
+                ext4_options_after(text, &now, &then)
+            }));
         }
         edits
     }
 
-    /// The driver asks the disk again when its cache is switched, and tells the queue
-    /// (sd_revalidate_disk). NVMe has no statement of a driver.
-    fn disk_cache(&self) -> Vec<Edit> {
+    /// Switching a disk's cache makes the driver query it again and update the queue
+    /// (sd_revalidate_disk). NVMe has no cache type of the driver.
+    fn disk_cache_edits(&self) -> Vec<Edit> {
         let drive = DriveCache::from_value(&self.one.value)
             .filter(|_| self.one.key.name == device::DRIVE_CACHE.name());
         let told = || CacheType::from_value(&self.one.value).is_some_and(CacheType::holds_writes);
@@ -251,15 +254,15 @@ impl Context<'_> {
             .filter(|key| of_driver && !self.is_assumed(key.name))
             .chain([self.one.key]);
         follows
-            .filter_map(|key| self.cache(key.name, is_on))
+            .filter_map(|key| self.cache_edit(key.name, is_on))
             .collect()
     }
 
-    /// The queue of an NVMe disk has what the controller says (nvme_update_disk_info).
-    fn volatile_cache(&self) -> Vec<Edit> {
+    /// The queue of an NVMe disk follows the controller's VWC field (nvme_update_disk_info).
+    fn volatile_cache_edits(&self) -> Vec<Edit> {
         let is_on = self.one.value == Value::Bool(true);
-        let vwc = at(self.source, move |text| {
-            at_paths(text, &|path, _| {
+        let vwc = edit_answer(self.source, move |text| {
+            edit_json(text, &|path, _| {
                 (path == "/vwc").then(|| u8::from(is_on).into())
             })
         });
@@ -267,13 +270,13 @@ impl Context<'_> {
         let follows = if self.is_assumed(queue) {
             None
         } else {
-            self.cache(queue, is_on)
+            self.cache_edit(queue, is_on)
         };
         follows.into_iter().chain([vwc]).collect()
     }
 
-    /// One statement about a disk's cache, switched.
-    fn cache(&self, key: &str, is_on: bool) -> Option<Edit> {
+    /// Edits one statement about a disk's cache.
+    fn cache_edit(&self, key: &str, is_on: bool) -> Option<Edit> {
         let source = self
             .read
             .reading(&self.one.subject, catalog::find(key)?.id)
@@ -284,14 +287,16 @@ impl Context<'_> {
             "write through\n"
         };
         Some(match source {
-            Source::Command { .. } => at(source, move |text| switched(text, is_on)),
-            _ => at(source, move |_| word.to_owned()),
+            Source::Command { .. } => {
+                edit_answer(source, move |text| switch_cache_text(text, is_on))
+            }
+            _ => edit_answer(source, move |_| word.to_owned()),
         })
     }
 
-    /// A setting as the running server tells it, and in the file that sets it, or else in the main
-    /// one.
-    fn postgres(&self) -> Option<Vec<Edit>> {
+    /// Edits a setting in the running server's answer, and in the file that sets it, or else in the
+    /// main file.
+    fn postgres_edits(&self) -> Option<Vec<Edit>> {
         let name = self.one.key.name.strip_prefix("pg.")?;
         let name = if name == "version" {
             "server_version"
@@ -301,7 +306,7 @@ impl Context<'_> {
         let value = match (self.one.key.kind, &self.one.value) {
             (ValueKind::Bytes, Value::Whole(bytes)) => format!("{}kB", bytes / 1024),
             (ValueKind::Micros, Value::Number(micros)) => format!("{micros}us"),
-            (_, value) => switch(value),
+            (_, value) => setting_text(value),
         };
         let cluster = &self.one.subject;
         let socket = self
@@ -313,10 +318,10 @@ impl Context<'_> {
             let socket = Source::Server {
                 socket: format!("{directory}/.s.PGSQL.{port}"),
             };
-            at(&socket, move |text| {
-                replaced(text, |_, line| {
+            edit_answer(&socket, move |text| {
+                replace_lines(text, |_, line| {
                     let is_it = line.split('\t').next() == Some(name);
-                    is_it.then(|| with_word(&with_word(line, "\t", 1, &told), "\t", 2, ""))
+                    is_it.then(|| replace_word(&replace_word(line, "\t", 1, &told), "\t", 2, ""))
                 })
             })
         });
@@ -330,16 +335,16 @@ impl Context<'_> {
         Some(
             server
                 .into_iter()
-                .chain(file.map(|file| directive(&file, "", name, &value)))
+                .chain(file.map(|file| directive_edit(&file, "", name, &value)))
                 .collect(),
         )
     }
 
-    /// The same of MySQL and MariaDB, whose main file is not known: one that sets something else
-    /// will do.
-    fn mysql(&self) -> Option<Vec<Edit>> {
+    /// The same for MySQL and MariaDB. Their main file is unknown, so any file with settings is
+    /// used.
+    fn mysql_edits(&self) -> Option<Vec<Edit>> {
         let name = self.one.key.name.strip_prefix("mysql.")?;
-        let value = switch(&self.one.value);
+        let value = setting_text(&self.one.value);
         let cluster = &self.one.subject;
         let socket = self
             .read
@@ -347,9 +352,9 @@ impl Context<'_> {
             .map(|socket| Source::Server { socket });
         let row = format!("{name}\t{value}");
         let server = socket.map(|socket| {
-            at(&socket, move |text| {
+            edit_answer(&socket, move |text| {
                 let is_it = |line: &str| line.split_once('\t').is_some_and(|row| row.0 == name);
-                replaced(text, |_, line| is_it(line).then(|| row.clone()))
+                replace_lines(text, |_, line| is_it(line).then(|| row.clone()))
             })
         });
         let is_file = |source: &&Source| matches!(source, Source::File { line: Some(_), .. });
@@ -362,41 +367,40 @@ impl Context<'_> {
             .or_else(|| sources.find(is_file));
         let edits = server
             .into_iter()
-            .chain(file.map(|file| directive(file, "mysqld.", name, &value)));
+            .chain(file.map(|file| directive_edit(file, "mysqld.", name, &value)));
         Some(edits.collect())
     }
 }
 
-/// Where a line of mountinfo has the options of the mount.
+/// Index of the mount options in a line of mountinfo.
 const OPTIONS_AT: usize = 5;
 
-fn access(options: &[String]) -> Option<&'static str> {
+fn access_option(options: &[String]) -> Option<&'static str> {
     ["rw", "ro"]
         .into_iter()
         .find(|word| options.iter().any(|option| option == word))
 }
 
-/// A value as a server takes it.
-fn switch(value: &Value) -> String {
+/// A value as written in a server's configuration.
+fn setting_text(value: &Value) -> String {
     match value {
         Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
-        value => spelled(value),
+        value => value_text(value),
     }
 }
 
-/// The last line of a configuration that sets this, or else a new one. A key may have its group
-/// before a dot.
-fn directive(file: &Source, group: &'static str, name: &'static str, value: &str) -> Edit {
-    let value = safe(value.as_bytes());
-    at(file, move |text| {
+/// Edits the last line that sets `name`, or adds one. A key may have its group before a dot.
+fn directive_edit(file: &Source, group: &'static str, name: &'static str, value: &str) -> Edit {
+    let value = display_safe(value.as_bytes());
+    edit_answer(file, move |text| {
         let is_it = |line: &&str| {
             line.split('\t')
                 .nth(1)
                 .is_some_and(|key| key.rsplit('.').next() == Some(name))
         };
         match text.lines().rev().find(is_it) {
-            Some(last) => replaced(text, |_, line| {
-                (line == last).then(|| with_word(line, "\t", 2, &value))
+            Some(last) => replace_lines(text, |_, line| {
+                (line == last).then(|| replace_word(line, "\t", 2, &value))
             }),
             None => format!(
                 "{text}{}\t{group}{name}\t{value}\n",
@@ -406,8 +410,8 @@ fn directive(file: &Source, group: &'static str, name: &'static str, value: &str
     })
 }
 
-/// What a disk's tools print of its write cache, in text and in JSON.
-fn switched(text: &str, is_on: bool) -> String {
+/// Switches the write cache in the output of disk tools, text or JSON.
+fn switch_cache_text(text: &str, is_on: bool) -> String {
     const WORDS: [(&str, &str); 4] = [
         ("Enabled", "Disabled"),
         ("1 (on)", "0 (off)"),
@@ -415,7 +419,7 @@ fn switched(text: &str, is_on: bool) -> String {
         ("value:0x00000001", "value:0"),
     ];
     if text.contains("\"write_cache\"") {
-        return at_paths(text, &|path, _| {
+        return edit_json(text, &|path, _| {
             (path == "/write_cache/enabled").then(|| is_on.into())
         });
     }
@@ -428,14 +432,13 @@ fn switched(text: &str, is_on: bool) -> String {
     })
 }
 
-/// What the kernel prints for every superblock, and so not among ext4's own (`show_sb_opts` in
+/// Options that the kernel prints for every superblock, not in ext4's own list (`show_sb_opts` in
 /// fs/proc_namespace.c).
-const OF_EVERY_FILE_SYSTEM: &[&str] = &["sync", "dirsync", "mand", "lazytime", "seclabel"];
+const GENERIC_OPTIONS: &[&str] = &["sync", "dirsync", "mand", "lazytime", "seclabel"];
 
-/// The options of an ext4 in force, one a line, when those that the mount prints change: what
-/// differs from the superblock's own values is printed, so what is printed no longer is switched
-/// back.
-fn in_force(text: &str, now: &[String], then: &[String]) -> String {
+/// ext4's list of options in force, one per line, after the mount's printed options change. A mount
+/// prints only what differs from the superblock's defaults, so an option no longer printed reverts.
+fn ext4_options_after(text: &str, now: &[String], then: &[String]) -> String {
     let name = |word: &str| {
         let word = word.split('=').next().unwrap_or_default();
         if word == "ro" {
@@ -461,7 +464,7 @@ fn in_force(text: &str, now: &[String], then: &[String]) -> String {
     for word in changes.flatten() {
         match lines.iter_mut().find(|line| name(line) == name(&word)) {
             Some(line) => *line = word,
-            None if OF_EVERY_FILE_SYSTEM.contains(&name(&word).as_str()) => {}
+            None if GENERIC_OPTIONS.contains(&name(&word).as_str()) => {}
             None => lines.push(word),
         }
     }
@@ -472,7 +475,7 @@ fn in_force(text: &str, now: &[String], then: &[String]) -> String {
 mod tests {
     use super::*;
 
-    /// Each pair was printed by Linux 6.18, except for the words that were left out here.
+    /// Each pair was printed by Linux 6.18, with unrelated options left out.
     #[test]
     fn an_ext4_lists_what_its_mount_prints() {
         let words = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
@@ -487,7 +490,7 @@ mod tests {
                 "nodelalloc data=journal",
             ),
         ] {
-            let there = in_force(listed, &words(now), &words(then));
+            let there = ext4_options_after(listed, &words(now), &words(then));
             let changed: Vec<&str> = there
                 .lines()
                 .filter(|line| !listed.lines().any(|old| old == *line))
@@ -495,9 +498,9 @@ mod tests {
             assert_eq!(changed.join(" "), new, "{then}");
         }
         for there in ["rw,nobarrier", "rw,discard", "rw,commit=60", "ro"] {
-            let out = in_force(listed, &words("rw"), &words(there));
+            let out = ext4_options_after(listed, &words("rw"), &words(there));
             assert_eq!(
-                in_force(&out, &words(there), &words("rw")),
+                ext4_options_after(&out, &words(there), &words("rw")),
                 listed,
                 "{there}"
             );
@@ -507,7 +510,7 @@ mod tests {
     #[test]
     fn a_line_is_replaced_and_no_other() {
         let file = Source::file("/etc/my.cnf");
-        let edit = directive(&file, "mysqld.", "sync_binlog", "0");
+        let edit = directive_edit(&file, "mysqld.", "sync_binlog", "0");
         for (answer, now) in [
             (
                 "3\tmysqld.sync_binlog\t1\n4\tmysqld.socket\t/s\n",
@@ -521,11 +524,11 @@ mod tests {
             assert_eq!(edit.change(answer).unwrap(), now);
         }
         assert_eq!(
-            switched("Write cache is:   Enabled\n", false),
+            switch_cache_text("Write cache is:   Enabled\n", false),
             "Write cache is:   Disabled\n"
         );
         assert_eq!(
-            at_paths("x {\"vwc\": 1}", &|path, _| (path == "/vwc")
+            edit_json("x {\"vwc\": 1}", &|path, _| (path == "/vwc")
                 .then(|| 0.into())),
             "{\"vwc\":0}"
         );

@@ -1,19 +1,18 @@
-//! The kernels and tools of a distribution's release, as data in `rules/tables/distributions.toml`.
+//! Kernels and tools of each distribution release, from `rules/tables/distributions.toml`.
 //!
-//! This module knows names and numbers; the capabilities of a kernel are left to `validity`. A
-//! release may bring several kernels, and then none is chosen until one is named.
+//! Names and version numbers only; `validity` knows what a kernel can do. A release with several
+//! kernels needs the user to name one.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::rows::read;
 use crate::text;
 use crate::text::suggest::did_you_mean;
+use crate::toml_table::parse;
 use crate::version::Version;
 
-/// The table, compiled in.
-pub const TEXT: &str = include_str!("../../../rules/tables/distributions.toml");
+pub const TABLE_TEXT: &str = include_str!("../../../rules/tables/distributions.toml");
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,7 +22,7 @@ struct Distribution {
     vendor: Option<String>,
 }
 
-/// A release of one or more of them.
+/// A release of one or more distributions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Release {
@@ -32,7 +31,6 @@ pub(super) struct Release {
     kernel: Vec<Kernel>,
     pub(super) e2fsprogs: Option<String>,
     pub(super) xfsprogs: Option<String>,
-    /// Version of btrfs-progs.
     pub(super) btrfs_progs: Option<String>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
     source: String,
@@ -53,27 +51,28 @@ struct DistributionTable {
     release: Vec<Release>,
 }
 
-/// If it does not load, which a test excludes, no distribution is known.
+/// A table that fails to load counts as empty; a test excludes that.
 fn table() -> &'static DistributionTable {
-    static TABLE: LazyLock<DistributionTable> = LazyLock::new(|| read(TEXT).unwrap_or_default());
+    static TABLE: LazyLock<DistributionTable> =
+        LazyLock::new(|| parse(TABLE_TEXT).unwrap_or_default());
     &TABLE
 }
 
-/// The user's choice: a distribution, with as much of its release as was given.
+/// The distribution in `--os`, with as much of its release as was given.
 #[derive(Debug)]
 pub(super) struct DistributionChoice {
     distribution: &'static Distribution,
-    /// Its release as in os-release(5) after the upgrade; empty where none was given.
+    /// VERSION_ID of os-release(5) after the upgrade; empty if not given.
     pub(super) version: String,
-    /// The row of that release; `None` where there is none.
+    /// The table row; `None` for an unknown release.
     pub(super) release: Option<&'static Release>,
     kernel: String,
     given: String,
 }
 
-/// A distribution by its name with its release, and its kernel where there are several: `rhel10`,
+/// Parses a distribution name with its release and, where there are several, its kernel: `rhel10`,
 /// `debian 13`, `sles15sp6`, `ol9-uek7`.
-pub(super) fn named(given: &str) -> Result<DistributionChoice, String> {
+pub(super) fn parse_choice(given: &str) -> Result<DistributionChoice, String> {
     let written = given.trim().to_ascii_lowercase();
     let letters = written.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (name, rest) = written.split_at_checked(letters).unwrap_or_default();
@@ -82,12 +81,12 @@ pub(super) fn named(given: &str) -> Result<DistributionChoice, String> {
         .iter()
         .find(|one| one.names.iter().any(|own| own == name))
     else {
-        let all: Vec<&str> = known().collect();
+        let all: Vec<&str> = known_names().collect();
         let help = did_you_mean(name, all.iter().copied());
         let help = help.unwrap_or_else(|| format!("one of: {}", all.join(", ")));
         return Err(format!(
-            "--os does not know `{}`; {help}",
-            text::safe(given.as_bytes())
+            "unknown distribution `{}` for --os; {help}",
+            text::display_safe(given.as_bytes())
         ));
     };
     let between = [' ', '-', '_'];
@@ -102,14 +101,14 @@ pub(super) fn named(given: &str) -> Result<DistributionChoice, String> {
     Ok(DistributionChoice {
         distribution,
         version: version.trim_matches('.').to_owned(),
-        release: release(distribution, version.trim_matches('.')),
+        release: release_row(distribution, version.trim_matches('.')),
         kernel: kernel.trim_start_matches(between).to_owned(),
-        given: text::safe(given.trim().as_bytes()),
+        given: text::display_safe(given.trim().as_bytes()),
     })
 }
 
 /// Every name that `--os` accepts.
-pub fn known() -> impl Iterator<Item = &'static str> {
+pub fn known_names() -> impl Iterator<Item = &'static str> {
     table()
         .distribution
         .iter()
@@ -117,9 +116,9 @@ pub fn known() -> impl Iterator<Item = &'static str> {
         .map(String::as_str)
 }
 
-/// The vendor of the kernel that follows one of Red Hat's, which have one version per major
-/// release. `None` where the kernel or its predecessor is not Red Hat's.
-pub(super) fn next_of_red_hat(vendor: &str, kernel: &str) -> Option<&'static str> {
+/// The Red Hat vendor of a kernel version, one per major release; `None` if this vendor or version
+/// is not Red Hat's.
+pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static str> {
     let rows = || {
         table()
             .release
@@ -134,8 +133,8 @@ pub(super) fn next_of_red_hat(vendor: &str, kernel: &str) -> Option<&'static str
         .and_then(|kernel| kernel.vendor.as_deref())
 }
 
-/// The row of a release: its own, or that of the major release.
-fn release(of: &Distribution, version: &str) -> Option<&'static Release> {
+/// The row of a release: its own, or that of its major release.
+fn release_row(of: &Distribution, version: &str) -> Option<&'static Release> {
     let covers = |row: &&Release| {
         let rest = version.strip_prefix(row.version.as_str());
         row.is_of(of) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -160,23 +159,22 @@ impl DistributionChoice {
         &self.distribution.id
     }
 
-    /// Its kernel and vendor; the error is a sentence about what is missing.
+    /// The kernel and its vendor; the error says what to specify.
     pub(super) fn own_kernel(&self) -> Result<(&'static str, Option<&'static str>), String> {
         let Some(release) = self.release else {
-            return Err(self.no_such_release());
+            return Err(self.unknown_release_error());
         };
         match &self.kernels(release)[..] {
             [only] => Ok((&only.version, self.vendor_of(only))),
-            _ => Err(self.which(release)),
+            _ => Err(self.kernel_choice_error(release)),
         }
     }
 
-    /// The vendor of its kernel with this version or release; `None` where the kernel's own name
-    /// has to tell.
+    /// The vendor of this kernel version or release; `None` if the kernel's own name decides.
     pub(super) fn vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
         let Some(release) = self.release else {
             let vendor = self.distribution.vendor.as_deref();
-            return vendor.map(Some).ok_or_else(|| self.no_such_release());
+            return vendor.map(Some).ok_or_else(|| self.unknown_release_error());
         };
         let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
         let offered = self.kernels(release);
@@ -193,7 +191,7 @@ impl DistributionChoice {
             .all(|byte| byte.is_ascii_digit() || byte == b'.');
         match &vendors[..] {
             [only] => Ok(*only),
-            _ if is_bare || vendors.is_empty() => Err(self.which(release)),
+            _ if is_bare || vendors.is_empty() => Err(self.kernel_choice_error(release)),
             _ => Ok(None),
         }
     }
@@ -229,7 +227,7 @@ impl DistributionChoice {
             .unwrap_or_default()
     }
 
-    fn which(&self, release: &Release) -> String {
+    fn kernel_choice_error(&self, release: &Release) -> String {
         let (name, version) = (self.first_name(), &release.version);
         let all: Vec<String> = release
             .kernel
@@ -246,7 +244,7 @@ impl DistributionChoice {
             .collect();
         if all.is_empty() {
             return format!(
-                "{name}{version} has one kernel, and `{}` is none of its names",
+                "{name}{version} has a single kernel; `{}` does not name it",
                 self.given
             );
         }
@@ -256,7 +254,7 @@ impl DistributionChoice {
         )
     }
 
-    fn no_such_release(&self) -> String {
+    fn unknown_release_error(&self) -> String {
         let name = self.first_name();
         let releases = || {
             table()
@@ -272,7 +270,7 @@ impl DistributionChoice {
         let parts: Vec<String> = parts.map(|row| format!("{name}{}", row.version)).collect();
         if !parts.is_empty() && !self.version.is_empty() {
             return format!(
-                "{name}{} has another kernel in each part; name one of {}, or the kernel with --kernel",
+                "{name}{} has a different kernel in each minor release; name one of {}, or use --kernel",
                 self.version,
                 parts.join(", ")
             );
@@ -282,18 +280,14 @@ impl DistributionChoice {
             .collect();
         if all.is_empty() {
             return format!(
-                "it is unknown which kernel comes with {} here; name it with --kernel",
+                "the kernel of {} is not in walwise's table; name it with --kernel",
                 self.given
             );
         }
         let vendor = self.distribution.vendor.is_some();
-        let more = if vendor {
-            ", or name the kernel with --kernel"
-        } else {
-            ""
-        };
+        let more = if vendor { ", or use --kernel" } else { "" };
         format!(
-            "it is unknown which release `{}` is here; those known are {}{more}",
+            "unknown release `{}`; known: {}{more}",
             self.given,
             all.join(", ")
         )
@@ -306,11 +300,11 @@ mod tests {
 
     use super::*;
 
-    /// The table loads, every kernel in it is a version, every vendor a known one, every name is
-    /// unique, and a release with several kernels names each.
+    /// Every kernel has a valid version and a known vendor, names are unique, and a release with
+    /// several kernels names each.
     #[test]
     fn the_table_is_sound() {
-        let table: DistributionTable = read(TEXT).unwrap();
+        let table: DistributionTable = parse(TABLE_TEXT).unwrap();
         let vendors = [
             "el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba",
         ];
@@ -358,15 +352,14 @@ mod tests {
         }
     }
 
-    /// Every release can be named, by each name of its distribution, alone or with the kernel's
-    /// name.
+    /// By each name of its distribution, alone and with the name of the kernel.
     #[test]
     fn every_release_can_be_named() {
         for distribution in &table().distribution {
             for release in table().release.iter().filter(|row| row.is_of(distribution)) {
                 for name in &distribution.names {
                     let whole = format!("{name}{}", release.version);
-                    let alone = named(&whole).unwrap();
+                    let alone = parse_choice(&whole).unwrap();
                     assert_eq!(
                         alone.own_kernel().is_ok(),
                         release.kernel.len() == 1,
@@ -376,7 +369,7 @@ mod tests {
                         let Some(own) = &kernel.name else { continue };
                         let says = alone.own_kernel().unwrap_err();
                         assert!(says.contains(&format!("-{own}")), "{says}");
-                        let found = named(&format!("{whole}-{own}")).unwrap();
+                        let found = parse_choice(&format!("{whole}-{own}")).unwrap();
                         assert_eq!(
                             found.own_kernel().unwrap().0,
                             kernel.version,

@@ -1,20 +1,20 @@
-//! Blocks of lines that belong together, the pieces of a page: what can be selected, what Enter
-//! does, what is copied.
+//! The blocks of a page: lines that belong together, whether they can be selected, what Enter does,
+//! what is copied.
 
 use ratatui::text::Line;
 
+use crate::escape::Command;
 use crate::facts::Subject;
-use crate::quote::Command;
 use crate::tui::screen_id::ScreenId;
 
 /// The effect of Enter on a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Enter {
+pub enum EnterEffect {
     Nothing,
-    /// Shows more beneath, or hides it again.
+    /// Unfolds or folds the block.
     Unfold,
-    /// Moves into the pane beside.
-    Beside,
+    /// Moves into the pane.
+    OpenPane,
     /// Opens this screen with this block selected and unfolded.
     Open(ScreenId, String),
 }
@@ -22,17 +22,16 @@ pub enum Enter {
 /// Lines that belong together.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// The name by which it is selected; `None` for what cannot be.
+    /// The name for the selection; `None` if it cannot be selected.
     pub key: Option<String>,
     pub lines: Vec<Line<'static>>,
-    pub enter: Enter,
-    /// The commands that are copied; none where it has none.
-    pub copy: Vec<Command>,
-    /// The fact that it is about, which can be stated or supposed to be another.
+    pub enter: EnterEffect,
+    /// The commands to copy.
+    pub commands: Vec<Command>,
+    /// Its fact, which can be entered or assumed.
     pub fact: Option<(Subject, String)>,
-    /// Whether it is something that is not all right, which `n` finds.
-    pub is_amiss: bool,
-    /// Whether it is a heading over what follows.
+    /// Whether it is a problem, which `n` jumps to.
+    pub has_issue: bool,
     pub(super) is_heading: bool,
 }
 
@@ -42,23 +41,22 @@ impl Block {
         Self {
             key: None,
             lines,
-            enter: Enter::Nothing,
-            copy: Vec::new(),
+            enter: EnterEffect::Nothing,
+            commands: Vec::new(),
             fact: None,
-            is_amiss: false,
+            has_issue: false,
             is_heading: false,
         }
     }
 
-    /// Lines that cannot be selected, and open this block of a screen when they are clicked.
+    /// Lines that cannot be selected; a click opens this block on that screen.
     pub fn link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
         Self {
-            enter: Enter::Open(screen, key),
+            enter: EnterEffect::Open(screen, key),
             ..Self::text(lines)
         }
     }
 
-    /// A heading over what follows.
     pub(super) fn heading(lines: Vec<Line<'static>>) -> Self {
         Self {
             is_heading: true,
@@ -66,8 +64,7 @@ impl Block {
         }
     }
 
-    /// Lines that can be selected.
-    pub fn item(key: impl Into<String>, enter: Enter, lines: Vec<Line<'static>>) -> Self {
+    pub fn item(key: impl Into<String>, enter: EnterEffect, lines: Vec<Line<'static>>) -> Self {
         Self {
             key: Some(key.into()),
             enter,
@@ -75,13 +72,16 @@ impl Block {
         }
     }
 
-    /// The same, and whether it is something that is not all right.
-    pub fn amiss(self, is_amiss: bool) -> Self {
-        Self { is_amiss, ..self }
+    /// Marks it as a problem.
+    pub fn with_issue(self, is_amiss: bool) -> Self {
+        Self {
+            has_issue: is_amiss,
+            ..self
+        }
     }
 
-    /// All that it shows, to look for something in.
-    pub(super) fn said(&self) -> String {
+    /// Its text, for searches.
+    pub(super) fn plain_text(&self) -> String {
         self.lines
             .iter()
             .map(ToString::to_string)

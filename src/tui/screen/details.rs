@@ -1,24 +1,23 @@
-//! What stands beneath an unfolded line: paragraphs, named fields, commands. Shared by the screens.
+//! The lines below an unfolded one: paragraphs, named fields, commands. Shared by the screens.
 
 use ratatui::text::{Line, Span};
 
-use crate::facts::Need;
+use crate::facts::MissingFact;
 use crate::report::Report;
-use crate::report::telling::{Detail, words};
+use crate::report::view::{Detail, wording};
 use crate::rules::{Finding, Outcome};
 use crate::tui::theme::{TextRole, Theme};
-use crate::tui::widgets::columns::labelled;
+use crate::tui::widgets::columns::labelled_rows;
 use crate::tui::widgets::{diff, text, trace};
 
-/// Columns for the names of fields, with the gap behind them. A longer name has more, so that it is
-/// never cut.
+/// Columns for field names, including the gap. A longer name widens the column, so it is never cut.
 const NAME: usize = 10;
 
-fn columns(name: &str) -> usize {
+fn label_width(name: &str) -> usize {
     NAME.max(text::width(name) + 1)
 }
 
-/// Lines beneath an unfolded one, all within the same room.
+/// Lines below an unfolded one.
 pub struct Details {
     theme: Theme,
     room: usize,
@@ -34,7 +33,7 @@ impl Details {
         }
     }
 
-    /// All lines, a little to the right of what they stand beneath.
+    /// All lines, indented.
     pub fn indented(self) -> Vec<Line<'static>> {
         indented(self.lines)
     }
@@ -46,16 +45,16 @@ impl Details {
         }
     }
 
-    /// A name and what it is, wrapped beside the name.
+    /// A name and a text wrapped beside it.
     pub fn field(&mut self, name: &str, says: &str) {
         self.fields(&[(name, says)]);
     }
 
-    /// The same of several, beneath each other.
+    /// Several such fields with aligned texts.
     pub fn fields<N: AsRef<str>>(&mut self, fields: &[(N, &str)]) {
         let columns = fields
             .iter()
-            .map(|(name, _)| columns(name.as_ref()))
+            .map(|(name, _)| label_width(name.as_ref()))
             .max()
             .unwrap_or(NAME);
         for (name, says) in fields {
@@ -64,10 +63,9 @@ impl Details {
         }
     }
 
-    /// A name and commands, each on lines of its own; they are shown whole, broken where they are
-    /// too long.
+    /// A name and commands, one per line; long ones wrap, but are never cut.
     pub fn commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
-        let columns = columns(name);
+        let columns = label_width(name);
         let room = self.room.saturating_sub(columns);
         let rows: Vec<String> = commands
             .iter()
@@ -79,34 +77,36 @@ impl Details {
     fn rows(&mut self, name: &str, columns: usize, rows: Vec<String>, role: TextRole) {
         let name = (name, self.theme.style(TextRole::Dim));
         self.lines
-            .extend(labelled(name, columns, rows, self.theme.style(role)));
+            .extend(labelled_rows(name, columns, rows, self.theme.style(role)));
     }
 
     pub fn gap(&mut self) {
         self.lines.push(Line::default());
     }
 
-    /// What a rule says of its subject, unless that was told, with what it rests on.
+    /// What a rule says of its subject, unless already shown, with its evidence and sources.
     pub fn reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
         let is_it = |detail: &Detail| match detail {
-            Detail::Sentence(says) | Detail::More(says) => *says.to_string() == *finding.because,
+            Detail::Sentence(says) | Detail::Continuation(says) => {
+                *says.to_string() == *finding.because
+            }
             _ => false,
         };
         if !told.iter().any(is_it) {
             self.paragraph(&finding.because);
         }
-        // Where there is advice, that is what mends it.
+        // With advice, the advice is the fix.
         if let Some(remedy) = finding
             .remedy
             .as_ref()
             .filter(|_| finding.advice.is_empty() && told.is_empty())
         {
-            self.field("fix", &remedy.says);
+            self.field("fix", &remedy.text);
         }
-        let was = words::level_as_written(report, &finding.rule);
+        let was = wording::level_as_written(report, &finding.rule);
         self.field(
             "rule",
-            &format!("{} ({}){was}", finding.rule, finding.confidence.word()),
+            &format!("{} ({}){was}", finding.rule, finding.confidence.as_str()),
         );
         for evidence in report.evidence(&finding.rule) {
             self.field("evidence", &evidence.lines().join(" · "));
@@ -116,30 +116,33 @@ impl Details {
         }
     }
 
-    /// What the report has beneath a step or a finding.
-    pub fn told(&mut self, told: &[Detail]) {
+    /// The report's details of a step or finding.
+    pub fn push_report_details(&mut self, told: &[Detail]) {
         for detail in told {
             match detail {
                 Detail::Sentence(says) => self.paragraph(&says.to_string()),
-                Detail::Field(label, says) | Detail::Aside(label, says) => {
+                Detail::Field(label, says) | Detail::Verbose(label, says) => {
                     self.field(label, &says.to_string());
                 }
-                Detail::More(says) => self.field("", &says.to_string()),
-                Detail::Becomes { before, after, .. } => self.becomes(before, after),
+                Detail::Continuation(says) => self.field("", &says.to_string()),
+                Detail::Diff { before, after, .. } => self.push_diff(before, after),
                 Detail::Commands(label, commands) => self.commands(label, commands),
-                Detail::Own(own) => {
-                    self.field("yours", &format!("{}: {}", own.purpose.word(), own.command));
+                Detail::UserCommand(own) => {
+                    self.field(
+                        "yours",
+                        &format!("{}: {}", own.purpose.as_str(), own.command),
+                    );
                     self.field("", &own.sentence());
                 }
             }
         }
     }
 
-    /// A value and what it becomes.
-    fn becomes(&mut self, before: &[String], after: &[String]) {
+    /// A value before and after.
+    fn push_diff(&mut self, before: &[String], after: &[String]) {
         let rows = diff::lines(before, after, self.theme, self.room.saturating_sub(NAME));
         for (i, mut line) in rows.into_iter().enumerate() {
-            let name = if i == 0 { "becomes" } else { "" };
+            let name = if i == 0 { "result" } else { "" };
             line.spans.insert(
                 0,
                 Span::styled(text::pad(name, NAME), self.theme.style(TextRole::Dim)),
@@ -148,39 +151,39 @@ impl Details {
         }
     }
 
-    /// A missing fact: what happened, and what would supply it.
-    pub fn need(&mut self, need: &Need) {
+    /// A missing fact: the reason, and the remedy.
+    pub fn need(&mut self, need: &MissingFact) {
         self.field(
             "missing",
-            &format!("{} of {}", need.fact, words::subject(&need.subject)),
+            &format!("{} of {}", need.fact, wording::subject_name(&need.subject)),
         );
-        self.field("why", &words::reason(need));
+        self.field("why", &wording::need_reason(need));
         if let Some(remedy) = &need.remedy {
             self.field("fix", &remedy.to_string());
         }
     }
 
-    /// Each set of facts that alone could decide it.
+    /// The alternative sets of facts that would decide a finding.
     pub fn needs(&mut self, finding: &Finding) {
         let Outcome::Undecided { needs } = &finding.outcome else {
             return;
         };
         for (i, set) in needs.iter().enumerate() {
-            self.paragraph(if i == 0 { "To decide it:" } else { "or:" });
+            self.paragraph(if i == 0 { "Needed to decide:" } else { "or:" });
             for need in set {
                 self.need(need);
             }
         }
     }
 
-    /// How a rule came to its outcome.
+    /// The trace of a rule.
     pub fn trace(&mut self, finding: &Finding) {
         self.gap();
         let head = format!(
             "{} on {}: {}",
             finding.rule,
             finding.subject,
-            finding.outcome.word()
+            finding.outcome.as_str()
         );
         let head = text::wrap(&head, self.room).into_iter();
         self.lines
@@ -192,7 +195,6 @@ impl Details {
     }
 }
 
-/// Lines a little to the right.
 pub fn indented(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     for line in &mut lines {
         line.spans.insert(0, Span::raw("  "));

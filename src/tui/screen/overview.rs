@@ -1,11 +1,11 @@
-//! The overview, a dashboard: the verdict, the flush path, what to do first, the price of a commit,
-//! what is kept and what is not known; on a wide terminal the other targets and the host beside it.
-//! Its parts take longer forms where rows are left. What is said elsewhere in full is one key away.
+//! The overview, a dashboard: verdict, flush path, fixes, commit latency, answers and unknown
+//! facts; on wide terminals also other targets and the host. Parts take longer forms where rows are
+//! left, and link to the screens with details.
 
 mod facts;
-mod side {
-    //! The column at the left of a wide dashboard: every target, and what is known of the host and
-    //! of the stack of the chosen one.
+mod sidebar {
+    //! The left column of a wide dashboard: all targets, and facts of the host and of the chosen
+    //! target's stack.
 
     use ratatui::text::{Line, Span};
 
@@ -13,40 +13,41 @@ mod side {
     use crate::facts::{Scope, Subject};
     use crate::report::Report;
     use crate::tui::data::Data;
-    use crate::tui::side::{Side, SideRow};
-    use crate::tui::standing;
+    use crate::tui::sidebar::{Sidebar, SidebarRow};
+    use crate::tui::target_row;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns::{self, StyledText};
 
-    /// Its columns, with margins and the line at its right.
+    /// In columns, including margins and the line at its right.
     const WIDTH: u16 = 50;
-    const ROOM: usize = 47;
-    /// Columns of the name of a target.
+    const CONTENT_WIDTH: usize = 47;
+    /// Columns for the title of a target.
     const NAME: usize = 16;
-    /// The most facts of one thing.
-    const MOST: usize = 7;
+    /// Facts per subject.
+    const MAX_FACTS: usize = 7;
 
-    /// The column in so many rows.
-    pub fn side(data: &Data, report: &Report, rows: usize) -> Side {
+    /// The sidebar in so many rows.
+    pub fn build(data: &Data, report: &Report, rows: usize) -> Sidebar {
         let mut all = targets(data, report, rows / 2);
-        for subject in concerned(data, report) {
+        for subject in related_subjects(data, report) {
             if all.len() >= rows {
                 break;
             }
-            let said = facts::of(report, &subject, data.theme, ROOM - 1, MOST);
+            let said =
+                facts::subject_facts(report, &subject, data.theme, CONTENT_WIDTH - 1, MAX_FACTS);
             if !said.is_empty() {
-                all.push(SideRow {
+                all.push(SidebarRow {
                     line: Line::default(),
                     target: None,
                 });
             }
-            all.extend(said.into_iter().map(|line| SideRow {
+            all.extend(said.into_iter().map(|line| SidebarRow {
                 line: indented(line),
                 target: None,
             }));
         }
         all.truncate(rows);
-        Side {
+        Sidebar {
             rows: all,
             width: WIDTH,
         }
@@ -57,9 +58,12 @@ mod side {
         line
     }
 
-    /// What is told of: two disks, the host, file systems, the server, what the next boot does, and
-    /// other devices.
-    fn concerned<'d>(data: &'d Data, report: &Report) -> impl Iterator<Item = Subject> + use<'d> {
+    /// The subjects to describe, most useful first: two disks, the host, file systems, the server,
+    /// boot settings, other devices.
+    fn related_subjects<'d>(
+        data: &'d Data,
+        report: &Report,
+    ) -> impl Iterator<Item = Subject> + use<'d> {
         let mut first = facts::disks(data, report);
         first.truncate(2);
         first.push(Subject::host());
@@ -79,8 +83,8 @@ mod side {
         )
     }
 
-    /// The targets, the worst first, the chosen one among them.
-    fn targets(data: &Data, report: &Report, most: usize) -> Vec<SideRow> {
+    /// The targets, worst first, scrolled to the chosen one.
+    fn targets(data: &Data, report: &Report, most: usize) -> Vec<SidebarRow> {
         let theme = data.theme;
         let (place, count) = data.focus.place;
         let title = if count == 1 {
@@ -88,7 +92,7 @@ mod side {
         } else {
             format!(" Targets {count}, worst first")
         };
-        let mut rows = vec![SideRow {
+        let mut rows = vec![SidebarRow {
             line: Line::styled(title, theme.style(TextRole::Heading)),
             target: None,
         }];
@@ -103,21 +107,24 @@ mod side {
             .map(|(at, target)| {
                 (
                     at,
-                    standing::cells(report, target, at == place, NAME, theme),
+                    target_row::cells(report, target, at == place, NAME, theme),
                 )
             })
             .unzip();
-        let lines = columns::lines(&cells, &standing::SHAPE, ROOM)
+        let lines = columns::lines(&cells, &target_row::COLUMNS, CONTENT_WIDTH)
             .into_iter()
             .zip(places);
-        rows.extend(lines.map(|(line, at)| SideRow {
+        rows.extend(lines.map(|(line, at)| SidebarRow {
             line,
             target: Some(at),
         }));
         let below = count.saturating_sub(skipped).saturating_sub(most);
         if below > 0 {
-            let line = Line::styled(format!("  {below} more: t"), theme.style(TextRole::Dim));
-            rows.push(SideRow { line, target: None });
+            let line = Line::styled(
+                format!("  {below} more (press t)"),
+                theme.style(TextRole::Dim),
+            );
+            rows.push(SidebarRow { line, target: None });
         }
         rows
     }
@@ -129,52 +136,54 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::details::{Details, indented};
-use super::rest::MOST;
+use super::list_limits::MAX_ITEMS;
 use super::sections::SectionView;
 use super::{unknown, what_if};
-use crate::durability::Standing;
-use crate::report::telling::host;
-use crate::report::telling::target::{self, heading, standing, without_verdict};
-use crate::report::telling::unknown::NOTHING;
+use crate::durability::VerdictKind;
+use crate::report::view::host;
+use crate::report::view::target::{
+    self, heading_with_reservations, verdict_heading, without_verdict,
+};
+use crate::report::view::unknown::NONE_MISSING;
 use crate::report::{Plan, Report};
 use crate::tui::data::{Activity, Data};
-use crate::tui::fill::{DashboardPart, fill};
-use crate::tui::page::{Block, Enter, Page, PageState};
-use crate::tui::room::{PageLayout, PageRoom};
+use crate::tui::layout_choice::{DashboardPart, choose_forms};
+use crate::tui::page::{Block, EnterEffect, Page, PageState};
 use crate::tui::theme::{TextRole, Theme};
+use crate::tui::viewport::{PageLayout, Viewport};
 use crate::tui::widgets::columns;
 use crate::tui::widgets::text;
 
-/// In which order rows that are left are spent on longer forms.
-mod turn {
-    /// Commands beneath the first thing to do, then beneath each.
+/// The order in which spare rows are spent on longer forms.
+mod priority {
+    /// The command of the first fix, then of all.
     pub const COMMAND: u8 = 1;
     pub const COMMANDS: u8 = 2;
-    /// The price as a chart, then with its curves.
+    /// Commit latency as a chart, then with curves.
     pub const CHART: u8 = 3;
     pub const CURVES: u8 = 4;
     pub const NAMES: u8 = 5;
-    /// What is kept, open and at a price, as lists.
+    /// Optional and undecided advice, as lists.
     pub const LISTS: u8 = 6;
-    /// What is known of the disks.
+    /// Facts of the disks.
     pub const FACTS: u8 = 7;
-    /// An empty line before a line with a label.
-    pub const AIR: u8 = 8;
+    /// An empty line before a labelled line.
+    pub const SPACING: u8 = 8;
 }
 
-/// Columns for what stands before a sentence.
+/// Columns for a label.
 const LABEL: usize = 10;
 
-pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
+pub fn page(data: &Data, state: &PageState, room: Viewport) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
-        page.text(not_yet(data));
+        page.text(loading_lines(data));
         return page;
     };
     let layout = room.layout();
     let side = match layout {
         PageLayout::Panes if data.complete && data.focus.target.is_some() => {
-            Some(side::side(data, report, room.rows))
+            Some(sidebar::build(data, report, room.rows))
         }
         PageLayout::Single | PageLayout::Pairs | PageLayout::Panes => None,
     };
@@ -189,7 +198,7 @@ pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
         layout,
     };
     let mut parts = if !data.complete {
-        vec![DashboardPart::new(vec![Block::text(so_far(
+        vec![DashboardPart::new(vec![Block::text(targets_so_far(
             data, report, view.room,
         ))])]
     } else if data.focus.target.is_none() {
@@ -200,12 +209,12 @@ pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
         view.parts()
     };
     parts.push(view.warnings());
-    page.blocks = fill(parts, room.rows);
+    page.blocks = choose_forms(parts, room.rows);
     page.side = side;
     page
 }
 
-/// All that the parts of the page are made from.
+/// The inputs of all parts of the page.
 struct Dashboard<'a> {
     data: &'a Data,
     report: &'a Report,
@@ -220,9 +229,9 @@ impl Dashboard<'_> {
     fn parts(&self) -> Vec<DashboardPart> {
         let mut parts = vec![self.verdict(), self.what_if()];
         let above = parts.iter().map(DashboardPart::rows).sum();
-        parts.extend(self.path_and_price(above));
-        parts.extend([self.do_first(), self.answers()]);
-        parts.extend(self.price());
+        parts.extend(self.path_and_latency(above));
+        parts.extend([self.fix_first(), self.answers()]);
+        parts.extend(self.latency());
         parts.extend([
             self.withheld(),
             self.options(),
@@ -245,19 +254,19 @@ impl Dashboard<'_> {
         }
     }
 
-    /// Blocks beneath a heading.
+    /// A page with this heading.
     fn section(&self, title: &str, aside: &str) -> Page {
         let mut page = Page::default();
-        // A heading that is not the first has an empty line before it.
+        // The empty block makes the heading insert its empty line.
         page.text(Vec::new());
         page.heading(self.theme, title, aside);
         page
     }
 
-    /// A sentence behind a label.
-    fn labelled(&self, label: &str, says: &str) -> Vec<Line<'static>> {
+    /// A label and a text wrapped beside it.
+    fn labelled_lines(&self, label: &str, says: &str) -> Vec<Line<'static>> {
         let rows = text::wrap(says, self.room.saturating_sub(LABEL));
-        columns::labelled(
+        columns::labelled_rows(
             (label, self.theme.style(TextRole::Heading)),
             LABEL,
             rows,
@@ -268,20 +277,20 @@ impl Dashboard<'_> {
     fn what_if(&self) -> DashboardPart {
         let mut page = Page::default();
         page.text(Vec::new());
-        what_if::brief(&mut page, self.data, self.state, self.room);
+        what_if::add_summary(&mut page, self.data, self.state, self.room);
         DashboardPart::new(page.blocks)
     }
 
-    /// What is not known: how much, and what would help with most of it; or each fact by its name.
+    /// Unknown facts: number and best remedy, or each by name.
     fn unknown(&self) -> DashboardPart {
         const KEY: &str = "unknown";
         if self.data.focus.needs.is_empty() {
-            return airy(Block::text(self.labelled("Unknown", NOTHING)));
+            return with_spacing(Block::text(self.labelled_lines("Unknown", NONE_MISSING)));
         }
         let named = |most: usize| {
             let mut page = Page::default();
             page.text(Vec::new());
-            unknown::add(
+            unknown::add_section(
                 &mut page,
                 self.data,
                 self.report,
@@ -291,26 +300,28 @@ impl Dashboard<'_> {
             );
             page.blocks
         };
-        // What was opened stays in sight.
-        if self.state.is_unfolded(KEY) || unknown::is_open(self.data, self.state) {
-            return DashboardPart::new(named(MOST));
+        // What the user opened stays open.
+        if self.state.is_unfolded(KEY) || unknown::has_unfolded(self.data, self.state) {
+            return DashboardPart::new(named(MAX_ITEMS));
         }
         let line = Block::item(
             KEY,
-            Enter::Unfold,
-            self.labelled("Unknown", &unknown::in_short(self.data, self.report)),
+            EnterEffect::Unfold,
+            self.labelled_lines("Unknown", &unknown::summary(self.data, self.report)),
         )
-        .amiss(true);
-        todo::FEW
+        .with_issue(true);
+        todo::LIST_SIZES
             .into_iter()
-            .fold(airy(line), |part, most| part.or(turn::NAMES, named(most)))
+            .fold(with_spacing(line), |part, most| {
+                part.with_form(priority::NAMES, named(most))
+            })
     }
 
     fn warnings(&self) -> DashboardPart {
         let mut page = Page::default();
-        // A heading that is not the first has an empty line before it.
+        // The empty block makes the heading insert its empty line.
         page.text(Vec::new());
-        if let Some(section) = host::warnings(self.report) {
+        if let Some(section) = host::notes_section(self.report) {
             self.view().add(&mut page, &section);
         }
         DashboardPart::new(page.blocks)
@@ -321,27 +332,27 @@ impl Dashboard<'_> {
         let (data, report, theme, room) = (self.data, self.report, self.theme, self.room);
         let Some(verdict) = data.verdict() else {
             let mut details = Details::new(theme, room);
-            if let Some(target) = report.targets.get(data.focus.at) {
-                details.paragraph(&standing(report, target).to_string());
+            if let Some(target) = report.targets.get(data.focus.position) {
+                details.paragraph(&verdict_heading(report, target).to_string());
                 let wish = data
                     .plan()
-                    .and_then(Plan::wish)
-                    .map(|wish| format!("The plan makes {wish}."));
+                    .and_then(Plan::requested_filesystem)
+                    .map(|wish| format!("Planned: {wish}."));
                 for says in without_verdict(target).into_iter().chain(wish) {
                     details.paragraph(&says);
                 }
             }
             return DashboardPart::new(vec![Block::text(details.lines)]);
         };
-        let word = heading(verdict).to_string();
-        // A heading with reservations has a line of its own.
+        let word = heading_with_reservations(verdict).to_string();
+        // A long heading, such as one with reservations, gets its own line.
         let beside = text::width(&word) + 3;
         let indent = if beside > room / 3 { 3 } else { beside };
         let mut head = (indent == beside).then(|| text::pad(&word, indent));
         let mut lines = Vec::new();
         if head.is_none() {
             let rows = text::wrap(&word, room).into_iter();
-            lines.extend(rows.map(|row| Line::styled(row, theme.standing(verdict.standing))));
+            lines.extend(rows.map(|row| Line::styled(row, theme.verdict(verdict.standing))));
         }
         let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
         let says = [&verdict.sentence, &verdict.second_fault, &verdict.host_loss]
@@ -350,7 +361,7 @@ impl Dashboard<'_> {
             let rows = text::wrap(says, room.saturating_sub(indent)).into_iter();
             for row in rows.filter(|row| !row.is_empty()) {
                 let head = head.take().unwrap_or_else(|| text::blank(indent));
-                let head = Span::styled(head, theme.standing(verdict.standing));
+                let head = Span::styled(head, theme.verdict(verdict.standing));
                 lines.push(Line::from(vec![head, Span::styled(row, style)]));
             }
         }
@@ -360,7 +371,7 @@ impl Dashboard<'_> {
                 ..self.view()
             };
             let mut page = Page::default();
-            for section in target::evidence(verdict) {
+            for section in target::evidence_sections(verdict) {
                 view.add(&mut page, &section);
             }
             lines.extend(indented(
@@ -370,22 +381,24 @@ impl Dashboard<'_> {
                     .collect(),
             ));
         }
-        let is_amiss = verdict.standing < Standing::ProvenByDrill;
-        DashboardPart::new(vec![Block::item(KEY, Enter::Unfold, lines).amiss(is_amiss)])
+        let is_amiss = verdict.standing < VerdictKind::ProvenByDrill;
+        DashboardPart::new(vec![
+            Block::item(KEY, EnterEffect::Unfold, lines).with_issue(is_amiss),
+        ])
     }
 }
 
-/// A line, with an empty one before it where rows are left.
-fn airy(line: Block) -> DashboardPart {
+/// A line, preceded by an empty one if rows are left.
+fn with_spacing(line: Block) -> DashboardPart {
     let air = vec![Block::text(vec![Line::default()]), line.clone()];
-    DashboardPart::new(vec![line]).or(turn::AIR, air)
+    DashboardPart::new(vec![line]).with_form(priority::SPACING, air)
 }
 
-/// Before the first fact.
-fn not_yet(data: &Data) -> Vec<Line<'static>> {
+/// Before the first fact arrives.
+fn loading_lines(data: &Data) -> Vec<Line<'static>> {
     let said = match &data.activity {
         Activity::Collecting { what, .. } => format!("reading {what} …"),
-        _ => "Nothing was read: r tries again.".to_owned(),
+        _ => "Reading failed; r tries again.".to_owned(),
     };
     vec![
         Line::default(),
@@ -393,12 +406,12 @@ fn not_yet(data: &Data) -> Vec<Line<'static>> {
     ]
 }
 
-/// While the machine is being read: what was found, and no judgement yet.
-fn so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
-    let mut lines = not_yet(data);
+/// While the host is read: targets found, without verdicts.
+fn targets_so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
+    let mut lines = loading_lines(data);
     lines.push(Line::default());
     for target in &report.targets {
-        lines.push(Line::raw(text::fit(
+        lines.push(Line::raw(text::truncate(
             &format!("found  {}", target.title),
             room,
         )));
@@ -409,7 +422,6 @@ fn so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
 fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(data.theme, room);
     details.gap();
-    details
-        .paragraph("No database, data mount or free disk was found. Name a directory: walwise DIR");
+    details.paragraph("No database, data mount or free disk found. Name a directory: walwise DIR");
     details.lines
 }

@@ -1,42 +1,40 @@
-//! The probe: before it what it is about, while it runs the race of the methods, afterwards what it
-//! came to: intervals on an axis, curves of the shares done within a time, how many commits took
-//! how long, and the course of the rounds.
+//! The probe: what it does, live results while it runs, and the result: intervals, curves, a
+//! histogram, and tails by round.
 //!
-//! What it would write is said by the question before it, which lies over this screen. The
-//! surprise: while it runs, the figures of the moment are shown and not believed; only what a
-//! planned look found is called settled.
+//! The question before it is an overlay. While it runs, figures are shown as they come, but only a
+//! planned interim analysis calls a comparison settled.
 
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
-use super::rest::no_target_page;
-use super::{curves, price};
+use super::list_limits::no_target_page;
+use super::{commit_latency, curves};
 use crate::measure::{Latencies, Measurement, MethodResult, Progress, sentence, sparkline};
 use crate::report::Report;
-use crate::report::price::in_force;
-use crate::report::telling::price::PRICE;
-use crate::text::{grouped, micros, micros_or_dash};
+use crate::report::latency::sync_method_in_force;
+use crate::report::view::latency::HEADING;
+use crate::text::{group_digits, micros, micros_or_dash};
 use crate::tui::data::{Activity, Data};
-use crate::tui::page::{Enter, Page, PageState};
-use crate::tui::room::PageRoom;
+use crate::tui::page::{EnterEffect, Page, PageState};
 use crate::tui::theme::TextRole;
+use crate::tui::viewport::Viewport;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
 
-/// Rows of curves and histogram, with their axes.
-const HIGH: usize = 8;
-/// From so many columns on curves and histogram are side by side, with so many between them.
-const WIDE: usize = 120;
-const BETWEEN: usize = 3;
-/// Columns of the tails' table beside the rounds, gaps included.
+/// Rows of curves and histogram, with axes.
+const CHART_ROWS: usize = 8;
+/// The width for curves and histogram side by side, and the gap between.
+const TWO_COLUMN_WIDTH: usize = 120;
+const GAP: usize = 3;
+/// Columns of the tail table without the rounds, including gaps.
 const BESIDE_ROUNDS: usize = 55;
 
-pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
-    let Some((report, _)) = data.chosen() else {
+pub fn page(data: &Data, state: &PageState, room: Viewport) -> Page {
+    let Some((report, _)) = data.chosen_target() else {
         return no_target_page(data, "measure");
     };
     let mut page = Page::default();
-    let view = LatencyTable {
+    let view = ProbePage {
         data,
         state,
         report,
@@ -52,22 +50,22 @@ pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
             },
             _,
         ) if Some(target) == data.focus.target.as_ref() => {
-            view.running(&mut page, progress.as_deref(), *cancelled);
+            view.push_running(&mut page, progress.as_deref(), *cancelled);
         }
-        (_, Some(measurement)) => view.done(&mut page, measurement),
-        (_, None) => view.before(&mut page),
+        (_, Some(measurement)) => view.push_result(&mut page, measurement),
+        (_, None) => view.push_unmeasured(&mut page),
     }
     page
 }
 
-struct LatencyTable<'a> {
+struct ProbePage<'a> {
     data: &'a Data,
     state: &'a PageState,
     report: &'a Report,
     room: usize,
 }
 
-impl LatencyTable<'_> {
+impl ProbePage<'_> {
     fn heading(&self, page: &mut Page, aside: &str) {
         const BEFORE: &str = "Probe of ";
         let name = self
@@ -88,20 +86,20 @@ impl LatencyTable<'_> {
         Details::new(self.data.theme, self.room)
     }
 
-    fn before(&self, page: &mut Page) {
+    fn push_unmeasured(&self, page: &mut Page) {
         self.heading(page, "not measured");
         let mut details = self.details();
         self.failure(&mut details);
         details.gap();
-        match self.data.measurable() {
+        match self.data.check_measurable() {
             Ok(()) => {
                 details
-                    .paragraph("p says what would be written, where, and for how long, and asks.");
+                    .paragraph("p shows what will be written, where and for how long, then asks.");
                 details.gap();
                 details.paragraph(
-                    "Then commits are made as the server makes them, with each of its methods in turn, round by \
-                     round, so that what disturbs the disk disturbs all of them alike. It ends when more rounds \
-                     would not change which method is advised, or when its time is over.",
+                    "It commits as the server does, with each sync method in turn, so a disturbance \
+                     hits every method alike. It stops when more rounds cannot change the advice, \
+                     or when time is up.",
                 );
             }
             Err(why) => details.paragraph(why),
@@ -109,52 +107,56 @@ impl LatencyTable<'_> {
         page.text(details.lines);
     }
 
-    /// Why the last probe of this target came to nothing, if it did.
+    /// Why the last probe of this target failed, if it did.
     fn failure(&self, details: &mut Details) {
         let ended = self
             .data
-            .ended
+            .last_probe
             .as_ref()
             .filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
-        if let Some(why) = ended.and_then(|ended| ended.failed.as_deref()) {
+        if let Some(why) = ended.and_then(|ended| ended.error.as_deref()) {
             details.gap();
             details.paragraph(why);
         }
     }
 
-    fn running(&self, page: &mut Page, progress: Option<&Progress>, cancelled: bool) {
+    fn push_running(&self, page: &mut Page, progress: Option<&Progress>, cancelled: bool) {
         let Some(progress) = progress else {
             return self.heading(page, "starting");
         };
         self.heading(
             page,
-            &format!("{}, {}", progress.phase.words(), progress.how_far()),
+            &format!(
+                "{}, {}",
+                progress.phase.description(),
+                progress.remaining_time()
+            ),
         );
-        let says = match progress.so_far_in_words() {
+        let says = match progress.interim_comparison() {
             _ if cancelled => "cancelling; the results so far are kept".to_owned(),
             Some(says) => says,
-            None => "the first round is not over yet".to_owned(),
+            None => "first round still running".to_owned(),
         };
         let mut details = self.details();
         details.paragraph(&says);
-        // Two lines whatever is said, or all beneath would jump.
+        // At least two lines, so that the figures below do not jump.
         while details.lines.len() < 2 {
             details.gap();
         }
         page.text(details.lines);
-        let Some(measurement) = &progress.so_far else {
+        let Some(measurement) = &progress.interim else {
             return;
         };
         self.figures(page, measurement, &progress.histogram);
         let mut details = self.details();
         details.gap();
-        price::caveats(&mut details, measurement);
+        commit_latency::caveats(&mut details, measurement);
         if details.lines.len() > 1 {
             page.text(details.lines);
         }
     }
 
-    fn done(&self, page: &mut Page, measurement: &Measurement) {
+    fn push_result(&self, page: &mut Page, measurement: &Measurement) {
         let (rounds, seconds) = (measurement.rounds, measurement.seconds);
         self.heading(
             page,
@@ -164,13 +166,13 @@ impl LatencyTable<'_> {
             ),
         );
         let mut details = self.details();
-        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         details.paragraph(&sentence(measurement, in_force));
-        price::caveats(&mut details, measurement);
+        commit_latency::caveats(&mut details, measurement);
         self.failure(&mut details);
         details.gap();
         page.text(details.lines);
-        let ended = self.data.ended.as_ref();
+        let ended = self.data.last_probe.as_ref();
         let ended = ended.filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
         self.figures(
             page,
@@ -184,25 +186,25 @@ impl LatencyTable<'_> {
     fn figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
         let theme = self.data.theme;
         page.text(vec![Line::from(vec![
-            Span::styled(PRICE, theme.style(TextRole::Heading)),
+            Span::styled(HEADING, theme.style(TextRole::Heading)),
             Span::styled(
                 format!("   {}", measurement.basis()),
                 theme.style(TextRole::Dim),
             ),
         ])]);
-        let rows = price::MethodTable {
+        let rows = commit_latency::MethodTable {
             data: self.data,
             report: self.report,
             measurement,
             room: self.room,
         };
-        rows.add(page, self.state, |_| Enter::Unfold);
+        rows.add(page, self.state, |_| EnterEffect::Unfold);
         self.curves_and_times(page, measurement, histogram);
-        page.text(self.tails(measurement));
+        page.text(self.tail_table(measurement));
     }
 
-    /// What the medians do not tell: the course of the rounds, and the slow commits.
-    fn tails(&self, measurement: &Measurement) -> Vec<Line<'static>> {
+    /// What medians hide: the course of the rounds, and slow commits.
+    fn tail_table(&self, measurement: &Measurement) -> Vec<Line<'static>> {
         let theme = self.data.theme;
         let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
         let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
@@ -225,15 +227,15 @@ impl LatencyTable<'_> {
         };
         let head = |said: &str| (format!("{said:>8}"), dim);
         let mut rows = vec![vec![
-            ("Tails".to_owned(), theme.style(TextRole::Heading)),
+            ("Tail latency".to_owned(), theme.style(TextRole::Heading)),
             ("rounds".to_owned(), dim),
             head("p95"),
             head("p99"),
             head("max"),
-            head("flush/op"),
+            head("flushes"),
         ]];
         let measured = measurement
-            .tried_of_server()
+            .server_rows_with_errors()
             .filter_map(MethodResult::with_paced);
         rows.extend(measured.map(row));
         let shape = [
@@ -249,24 +251,23 @@ impl LatencyTable<'_> {
         lines
     }
 
-    /// The share of commits done within a time, and how many took how long: side by side where
-    /// there is room.
+    /// Curves and histogram, side by side if there is room.
     fn curves_and_times(
         &self,
         page: &mut Page,
         measurement: &Measurement,
         histogram: &[(f64, u64)],
     ) {
-        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         let (half, is_wide) = match self.room {
-            WIDE.. => ((self.room - BETWEEN) / 2, true),
+            TWO_COLUMN_WIDTH.. => ((self.room - GAP) / 2, true),
             narrow => (narrow, false),
         };
-        let curves = curves::lines(measurement, in_force, self.data.theme, half, HIGH);
-        let times = self.times(measurement, histogram, half);
+        let curves = curves::lines(measurement, in_force, self.data.theme, half, CHART_ROWS);
+        let times = self.histogram_lines(measurement, histogram, half);
         let gap = || vec![Line::default()];
         let both = if is_wide && !curves.is_empty() && !times.is_empty() {
-            vec![columns::beside(curves, times, half + BETWEEN)]
+            vec![columns::side_by_side(curves, times, half + GAP)]
         } else {
             vec![curves, times]
         };
@@ -275,8 +276,8 @@ impl LatencyTable<'_> {
         }
     }
 
-    /// How often a commit with the default took how long.
-    fn times(
+    /// The distribution of commit times with the default method.
+    fn histogram_lines(
         &self,
         measurement: &Measurement,
         buckets: &[(f64, u64)],
@@ -294,15 +295,15 @@ impl LatencyTable<'_> {
             .first()
             .map_or(measurement.best, |of| of.against)
             .name();
-        let aside = format!("   {} commits with {method}, by time", grouped(all));
+        let aside = format!("   {method}, {} commits", group_digits(all));
         let mut lines = vec![Line::from(vec![
-            Span::styled("Times", theme.style(TextRole::Heading)),
+            Span::styled("Histogram", theme.style(TextRole::Heading)),
             Span::styled(
-                text::fit(&aside, columns.saturating_sub(5)),
+                text::truncate(&aside, columns.saturating_sub(9)),
                 theme.style(TextRole::Dim),
             ),
         ])];
-        let drawn = histogram::chart(buckets, columns, HIGH).into_iter();
+        let drawn = histogram::chart(buckets, columns, CHART_ROWS).into_iter();
         lines.extend(drawn.map(|row| Line::styled(row, theme.style(TextRole::Accent))));
         lines
     }

@@ -1,29 +1,29 @@
-//! Rules: every rule with what it came to for the target and the host, what applies first; beneath
-//! each the trace on everything it is about, with what was read, where, and what would settle it.
+//! Rules: every rule with its result for the target and the host, applying ones first; unfolded,
+//! its trace for each subject.
 //!
-//! The report keeps no trace of what does not apply, which is nearly everything. The surprise: such
-//! a rule is evaluated again, over the facts of the report, when somebody unfolds it.
+//! The report keeps no traces of rules that do not apply, which are most. Such a rule is evaluated
+//! again, over the facts of the report, when it is unfolded.
 
 use ratatui::text::Line;
 
 use super::details::Details;
-use super::rest::no_target_page;
+use super::list_limits::no_target_page;
 use crate::facts::Subject;
 use crate::report::Report;
-use crate::report::telling::Mark;
-use crate::rules::{self, Circumstances, Finding, Level, Outcome};
+use crate::report::view::Badge;
+use crate::rules::{self, EvaluationOptions, Finding, Level, Outcome};
 use crate::tui::data::Data;
-use crate::tui::judged::{CameTo, RuleResults};
-use crate::tui::page::{Block, Enter, Page, PageState};
+use crate::tui::labels;
+use crate::tui::page::{Block, EnterEffect, Page, PageState};
+use crate::tui::rule_results::{RuleResult, RuleResults};
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, Column, StyledText};
-use crate::tui::words;
 
-/// Of what a rule does not apply to, so many traces are shown; `walwise explain` has them all.
-const MOST: usize = 8;
+/// Traces shown of a rule that does not apply; `walwise explain` shows all.
+const MAX_TRACES: usize = 8;
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
-    let Some((report, _)) = data.chosen() else {
+    let Some((report, _)) = data.chosen_target() else {
         return no_target_page(data, "judge");
     };
     let mut page = Page::default();
@@ -34,22 +34,21 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         room,
         theme: data.theme,
     };
-    for came_to in CameTo::ALL {
-        view.group(&mut page, came_to);
+    for came_to in RuleResult::ALL {
+        view.push_group(&mut page, came_to);
     }
     if page.blocks.is_empty() {
         let said = if state.filter.is_some() {
             "No matches."
         } else {
-            "There are no rules."
+            "No rules."
         };
         page.text(vec![Line::styled(said, data.theme.style(TextRole::Dim))]);
     }
     page
 }
 
-/// The name of a rule on this page.
-fn key(rule: &str) -> String {
+fn block_key(rule: &str) -> String {
     format!("rule {rule}")
 }
 
@@ -62,62 +61,62 @@ struct RuleCatalog<'a> {
 }
 
 impl RuleCatalog<'_> {
-    fn group(&self, page: &mut Page, came_to: CameTo) {
+    fn push_group(&self, page: &mut Page, came_to: RuleResult) {
         let here = self
             .data
             .focus
             .rules
             .iter()
-            .filter(|judged| judged.came_to == came_to);
+            .filter(|judged| judged.result == came_to);
         let (shown, rows): (Vec<&RuleResults>, Vec<Vec<StyledText>>) = here
             .map(|judged| (judged, self.cells(judged)))
-            .filter(|(judged, cells)| self.is_wanted(judged, cells))
+            .filter(|(judged, cells)| self.matches_filter(judged, cells))
             .unzip();
         if shown.is_empty() {
             return;
         }
         let title = match came_to {
-            CameTo::Applies => "Applies",
-            CameTo::Undecided => "Undecided",
-            CameTo::DoesNotApply => "Does not apply",
-            CameTo::Nothing => "Not applicable here",
+            RuleResult::Applies => "Applies",
+            RuleResult::Undecided => "Undecided",
+            RuleResult::DoesNotApply => "Does not apply",
+            RuleResult::NoSubject => "Not applicable here",
         };
         let aside = format!("{} of {}", shown.len(), self.data.focus.rules.len());
         page.heading(self.theme, title, &aside);
-        // Of the many that do not apply a line each has to do; unfolded they say everything.
-        let matters = matches!(came_to, CameTo::Applies | CameTo::Undecided);
+        // Most rules do not apply, so each of them gets one line; unfolding shows everything.
+        let matters = matches!(came_to, RuleResult::Applies | RuleResult::Undecided);
         let title = if matters {
             Column::wrap(self.room.saturating_mul(2) / 5)
         } else {
             Column::keep(20)
         };
         let shape = [Column::keep(9), Column::keep(18), Column::drop(1), title];
-        for (mut lines, judged) in columns::wrapped(&rows, &shape, self.room)
+        for (mut lines, judged) in columns::wrapped_rows(&rows, &shape, self.room)
             .into_iter()
             .zip(shown)
         {
-            let key = key(&judged.rule);
+            let key = block_key(&judged.rule);
             if self.state.is_unfolded(&key) {
-                lines.extend(self.beneath(judged));
+                lines.extend(self.detail_lines(judged));
             }
             let is_amiss = judged
-                .of(self.report)
+                .findings_in(self.report)
                 .any(|finding| finding.level >= Level::Warning);
             page.blocks
-                .push(Block::item(key, Enter::Unfold, lines).amiss(is_amiss));
+                .push(Block::item(key, EnterEffect::Unfold, lines).with_issue(is_amiss));
         }
     }
 
-    fn is_wanted(&self, judged: &RuleResults, cells: &[StyledText]) -> bool {
+    fn matches_filter(&self, judged: &RuleResults, cells: &[StyledText]) -> bool {
         let cells: Vec<&str> = cells.iter().map(|(said, _)| said.as_str()).collect();
-        // Titles differ from subject to subject, and only one is in the row.
+        // Titles differ between subjects, and the row shows only the first.
         let titles: Vec<&str> = judged
-            .of(self.report)
+            .findings_in(self.report)
             .map(|finding| finding.title.as_str())
             .collect();
         self.state.passes(&format!(
             "{} {} {}",
-            judged.came_to.word(),
+            judged.result.label(),
             cells.join(" "),
             titles.join(" ")
         ))
@@ -128,9 +127,9 @@ impl RuleCatalog<'_> {
             self.theme.style(TextRole::Plain),
             self.theme.style(TextRole::Dim),
         );
-        let mut findings = judged.of(self.report);
+        let mut findings = judged.findings_in(self.report);
         if let Some(first) = findings.next() {
-            let is_open = judged.came_to == CameTo::Undecided;
+            let is_open = judged.result == RuleResult::Undecided;
             let like = findings
                 .filter(|finding| {
                     std::mem::discriminant(&finding.outcome)
@@ -144,22 +143,29 @@ impl RuleCatalog<'_> {
             };
             return vec![
                 (
-                    Mark::Level(first.level, is_open).words(),
+                    Badge::Level(first.level, is_open).text(),
                     self.theme.level(first.level),
                 ),
                 (judged.rule.clone(), plain),
-                (format!("{}{more}", words::subject(&first.subject)), plain),
+                (
+                    format!("{}{more}", labels::subject_label(&first.subject)),
+                    plain,
+                ),
                 (first.title.clone(), plain),
             ];
         }
-        // Words that fit any machine: what is said of this one would be said as if it applied.
+        // The unfilled title: a filled one would read as if the rule applied here.
         let rule = self.data.rules.find(&judged.rule);
-        let level = rule.map(|rule| rule.level.word()).unwrap_or_default();
+        let level = rule.map(|rule| rule.level.as_str()).unwrap_or_default();
         let title = rule
             .map(|rule| rule.question.unfilled())
             .unwrap_or_default();
-        let of = judged.not.first().map(words::subject).unwrap_or_default();
-        let more = judged.not.len().saturating_sub(1);
+        let of = judged
+            .unaffected
+            .first()
+            .map(labels::subject_label)
+            .unwrap_or_default();
+        let more = judged.unaffected.len().saturating_sub(1);
         let of = if more > 0 {
             format!("{of} and {more} more")
         } else {
@@ -173,12 +179,12 @@ impl RuleCatalog<'_> {
         ]
     }
 
-    fn beneath(&self, judged: &RuleResults) -> Vec<Line<'static>> {
+    fn detail_lines(&self, judged: &RuleResults) -> Vec<Line<'static>> {
         let mut details = Details::new(self.theme, self.room.saturating_sub(2));
         let mut told: Option<&Finding> = None;
-        for finding in judged.of(self.report) {
+        for finding in judged.findings_in(self.report) {
             details.paragraph(&finding.title);
-            // Most rules give the same reasons whatever they are about.
+            // Most rules give the same reason for every subject.
             if told.is_none_or(|told| told.because != finding.because) {
                 details.reasons(self.report, finding, &[]);
                 told = Some(finding);
@@ -187,27 +193,27 @@ impl RuleCatalog<'_> {
             details.trace(finding);
         }
         if judged.findings.is_empty() {
-            self.about(&mut details, judged);
+            self.push_description(&mut details, judged);
         }
-        for subject in judged.not.iter().take(MOST) {
-            self.why_not(&mut details, judged, subject);
+        for subject in judged.unaffected.iter().take(MAX_TRACES) {
+            self.push_trace(&mut details, judged, subject);
         }
-        let more = judged.not.len().saturating_sub(MOST);
+        let more = judged.unaffected.len().saturating_sub(MAX_TRACES);
         if more > 0 {
             details.paragraph(&format!(
-                "It does not apply to {more} more; `walwise explain {}` says why.",
+                "Does not apply to {more} more; `walwise explain {}` shows why.",
                 judged.rule
             ));
         }
-        if judged.came_to == CameTo::Nothing {
+        if judged.result == RuleResult::NoSubject {
             details.paragraph("Not applicable here.");
         }
         details.gap();
         details.indented()
     }
 
-    /// What a rule is about, where it says nothing of this machine.
-    fn about(&self, details: &mut Details, judged: &RuleResults) {
+    /// The description of a rule without findings.
+    fn push_description(&self, details: &mut Details, judged: &RuleResults) {
         let Some(rule) = self.data.rules.find(&judged.rule) else {
             return;
         };
@@ -219,22 +225,22 @@ impl RuleCatalog<'_> {
         }
     }
 
-    fn why_not(&self, details: &mut Details, judged: &RuleResults, subject: &Subject) {
+    fn push_trace(&self, details: &mut Details, judged: &RuleResults, subject: &Subject) {
         let Some(rule) = self.data.rules.find(&judged.rule) else {
             return;
         };
-        let circumstances = Circumstances {
+        let circumstances = EvaluationOptions {
             live: self.report.host.live,
             traced: true,
         };
-        let finding = rules::evaluate_one(rule, &self.report.facts, subject, circumstances);
+        let finding = rules::evaluate_rule(rule, &self.report.facts, subject, circumstances);
         if finding.outcome == Outcome::DoesNotApply {
             details.trace(&finding);
         } else {
-            // Of a stack that is too large the report leaves facts out, so this is not what was
-            // judged.
+            // The report of a very large stack leaves facts out, so this evaluation differs from
+            // the original one.
             let more = format!(
-                "`walwise explain {}` says why it does not apply to {subject}.",
+                "`walwise explain {}` shows why it does not apply to {subject}.",
                 rule.id
             );
             details.paragraph(&more);

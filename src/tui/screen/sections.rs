@@ -1,30 +1,30 @@
-//! Sections of the report on a page: sentences as text, and whatever a rule says as a line that
-//! unfolds to its reasons.
+//! Sections of the report on a page: sentences as text, and entries with rules as rows that unfold
+//! to their reasons.
 
 use std::collections::BTreeSet;
 
 use ratatui::text::Line;
 
 use super::details::Details;
-use crate::quote::Command;
+use crate::escape::Command;
 use crate::report::Report;
-use crate::report::telling::{
-    About, Bullet, Bullets, Detail, Element, Instruction, Mark, Phrase, Section,
+use crate::report::text::layer_cells;
+use crate::report::view::{
+    Badge, Bullet, Bullets, Detail, Element, Instruction, ItemRef, RichText, Section,
 };
-use crate::report::text::layer;
 use crate::rules::{Finding, Level, Outcome};
 use crate::tui::data::Data;
-use crate::tui::page::{Block, Enter, Page, PageState};
+use crate::tui::labels;
+use crate::tui::page::{Block, EnterEffect, Page, PageState};
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
-use crate::tui::words;
 
-/// What is drawn, and where.
+/// What to draw, and its width.
 #[derive(Clone, Copy)]
 pub struct SectionView<'a> {
     pub data: &'a Data,
-    /// Where findings are looked for, the first with them.
+    /// The reports searched for findings; the first match wins.
     pub reports: &'a [&'a Report],
     pub state: &'a PageState,
     pub room: usize,
@@ -34,15 +34,15 @@ pub struct SectionView<'a> {
 pub struct Item<'a> {
     pub key: String,
     pub level: Option<Level>,
-    /// Two words in front, a setting, what it is about, what is said, and something secondary.
+    /// Two marks, a setting, a subject, the text, and dim text.
     cells: [StyledText; 6],
-    pub about: &'a About,
-    beneath: &'a [Detail],
-    /// All of it in a few words.
+    pub about: &'a ItemRef,
+    details: &'a [Detail],
+    /// A short form of the text.
     pub brief: String,
 }
 
-const SHAPE: [Column; 6] = [
+const COLUMNS: [Column; 6] = [
     Column::wrap(9),
     Column::keep(8),
     Column::keep(14),
@@ -52,9 +52,9 @@ const SHAPE: [Column; 6] = [
 ];
 
 impl Item<'_> {
-    /// The commands that do it.
-    pub fn copy(&self) -> Vec<Command> {
-        let commands = self.beneath.iter().find_map(|detail| {
+    /// The commands to apply it.
+    pub fn commands(&self) -> Vec<Command> {
+        let commands = self.details.iter().find_map(|detail| {
             let Detail::Commands(_, commands) = detail else {
                 return None;
             };
@@ -63,10 +63,10 @@ impl Item<'_> {
         commands.unwrap_or_default()
     }
 
-    /// The same with what mends it in the place of what is said, where that is known.
+    /// Replaces the text by the fix, if there is one.
     #[must_use]
-    pub fn mended(mut self) -> Self {
-        let remedy = self.beneath.iter().find_map(|detail| match detail {
+    pub fn with_fix(mut self) -> Self {
+        let remedy = self.details.iter().find_map(|detail| match detail {
             Detail::Field("fix", says) => Some(says.to_string()),
             _ => None,
         });
@@ -75,14 +75,14 @@ impl Item<'_> {
         self
     }
 
-    /// Whether it is something that is not all right.
-    pub fn is_amiss(&self) -> bool {
+    /// Whether it is a problem: a warning or above.
+    pub fn has_issue(&self) -> bool {
         self.level >= Some(Level::Warning)
     }
 }
 
 impl SectionView<'_> {
-    /// Adds a section with all that can be chosen in it.
+    /// Adds a section with all its entries.
     pub fn add(&self, page: &mut Page, section: &Section) {
         let theme = self.data.theme;
         if !section.heading.is_empty() {
@@ -100,7 +100,7 @@ impl SectionView<'_> {
             };
             let table = |rows: Vec<Vec<StyledText>>| {
                 let shape = vec![Column::wrap(8); rows.first().map_or(0, Vec::len)];
-                columns::wrapped(&rows, &shape, self.room)
+                columns::wrapped_rows(&rows, &shape, self.room)
                     .into_iter()
                     .flatten()
                     .collect()
@@ -118,12 +118,12 @@ impl SectionView<'_> {
                     page.text(table(
                         layers
                             .iter()
-                            .map(|one| cells(layer(one)).collect())
+                            .map(|one| cells(layer_cells(one)).collect())
                             .collect(),
                     ));
                 }
                 Element::Grid(grid) => {
-                    let row = |row: &Vec<Phrase>| {
+                    let row = |row: &Vec<RichText>| {
                         cells(row.iter().map(ToString::to_string).collect()).collect()
                     };
                     page.text(table(grid.rows.iter().map(row).collect()));
@@ -132,8 +132,8 @@ impl SectionView<'_> {
         }
     }
 
-    /// What can be chosen in a section.
-    pub fn all<'s>(&self, section: &'s Section) -> Vec<Item<'s>> {
+    /// The entries of a section.
+    pub fn all_items<'s>(&self, section: &'s Section) -> Vec<Item<'s>> {
         section
             .elements
             .iter()
@@ -158,26 +158,26 @@ impl SectionView<'_> {
             self.data.theme.style(TextRole::Dim),
         );
         let mark = |at: usize| {
-            let style = |mark: &Mark| match mark {
-                Mark::Level(level, _) => self.data.theme.level(*level),
+            let style = |mark: &Badge| match mark {
+                Badge::Level(level, _) => self.data.theme.level(*level),
                 _ => self.data.theme.tone(mark.tone()),
             };
             bullet
-                .marks
+                .badges
                 .get(at)
-                .map_or((String::new(), plain), |mark| (mark.words(), style(mark)))
+                .map_or((String::new(), plain), |mark| (mark.text(), style(mark)))
         };
-        let of = match &bullet.about.subject {
-            Some(subject) if !bullet.of.is_empty() => words::subject(subject),
-            _ => bullet.of.clone(),
+        let of = match &bullet.item.subject {
+            Some(subject) if !bullet.subject.is_empty() => labels::subject_label(subject),
+            _ => bullet.subject.clone(),
         };
-        let says = bullet.says.to_string();
-        let (level, brief) = match bullet.marks.first() {
-            Some(Mark::Level(level, _)) => (Some(*level), says.clone()),
-            Some(Mark::Setting(setting)) => (None, setting.to_string()),
+        let says = bullet.text.to_string();
+        let (level, brief) = match bullet.badges.first() {
+            Some(Badge::Level(level, _)) => (Some(*level), says.clone()),
+            Some(Badge::Setting(setting)) => (None, setting.to_string()),
             _ => (None, says.clone()),
         };
-        let key = match bullet.about.key.as_str() {
+        let key = match bullet.item.key.as_str() {
             "" => format!("{} {} {of} {says}", section.heading, mark(0).0),
             key => key.to_owned(),
         };
@@ -187,14 +187,14 @@ impl SectionView<'_> {
             (String::new(), plain),
             (of, plain),
             (says, plain),
-            (bullet.aside.to_string(), dim),
+            (bullet.note.to_string(), dim),
         ];
         Item {
             key,
             level,
             cells,
-            about: &bullet.about,
-            beneath: &bullet.beneath,
+            about: &bullet.item,
+            details: &bullet.details,
             brief,
         }
     }
@@ -206,64 +206,63 @@ impl SectionView<'_> {
         );
         let cells = [
             (
-                step.level.word().to_owned(),
+                step.level.as_str().to_owned(),
                 self.data.theme.level(step.level),
             ),
             (String::new(), plain),
             (step.setting.to_owned(), plain),
             (
-                step.about
+                step.item
                     .subject
                     .as_ref()
-                    .map(words::subject)
+                    .map(labels::subject_label)
                     .unwrap_or_default(),
                 plain,
             ),
             (step.change.clone(), plain),
-            (step.takes.to_owned(), dim),
+            (step.interrupts.to_owned(), dim),
         ];
         Item {
-            key: step.about.key.clone(),
+            key: step.item.key.clone(),
             level: Some(step.level),
             cells,
-            about: &step.about,
-            beneath: step.beneath.as_deref().unwrap_or_default(),
+            about: &step.item,
+            details: step.details.as_deref().unwrap_or_default(),
             brief: format!("{} {}", step.setting, step.change),
         }
     }
 
-    /// The items beneath each other, with what stands beneath those that are unfolded.
+    /// The entries as blocks, with the details of unfolded ones.
     pub fn blocks(&self, items: &[Item<'_>]) -> Vec<Block> {
         let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
-        let rows = columns::wrapped(&rows, &SHAPE, self.room)
+        let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room)
             .into_iter()
             .zip(items);
         let block = |(mut lines, item): (Vec<Line<'static>>, &Item<'_>)| {
             let is_bare = item.about.rules.is_empty();
             if is_bare || self.state.is_unfolded(&item.key) {
-                lines.extend(self.beneath(item));
+                lines.extend(self.detail_lines(item));
             }
             let mut block = match (is_bare, &item.about.fact) {
-                (false, _) => {
-                    Block::item(item.key.clone(), Enter::Unfold, lines).amiss(item.is_amiss())
-                }
-                (true, Some(_)) => Block::item(item.key.clone(), Enter::Nothing, lines),
+                (false, _) => Block::item(item.key.clone(), EnterEffect::Unfold, lines)
+                    .with_issue(item.has_issue()),
+                (true, Some(_)) => Block::item(item.key.clone(), EnterEffect::Nothing, lines),
                 (true, None) => Block::text(lines),
             };
-            block.copy = item.copy();
+            block.commands = item.commands();
             block.fact.clone_from(&item.about.fact);
             block
         };
         rows.map(block).collect()
     }
 
-    /// What the report has beneath it, then what each of its rules rests on.
-    fn beneath(&self, item: &Item<'_>) -> Vec<Line<'static>> {
+    /// The report's details, then the reasons of each rule.
+    fn detail_lines(&self, item: &Item<'_>) -> Vec<Line<'static>> {
         let mut details = Details::new(self.data.theme, self.room.saturating_sub(2));
-        details.told(item.beneath);
+        details.push_report_details(item.details);
         for (report, finding) in self.findings(item.about) {
-            details.reasons(report, finding, item.beneath);
-            if item.beneath.is_empty() {
+            details.reasons(report, finding, item.details);
+            if item.details.is_empty() {
                 details.needs(finding);
             }
             details.trace(finding);
@@ -274,8 +273,8 @@ impl SectionView<'_> {
         details.indented()
     }
 
-    /// The findings that say it: those about just this, else those about the target.
-    fn findings(&self, about: &About) -> Vec<(&Report, &Finding)> {
+    /// The findings behind an entry: those of its subject, else those about the target.
+    fn findings(&self, about: &ItemRef) -> Vec<(&Report, &Finding)> {
         let of_rules = self.reports.iter().flat_map(|report| {
             let holds = |one: &&Finding| {
                 about.rules.contains(&one.rule) && one.outcome != Outcome::DoesNotApply

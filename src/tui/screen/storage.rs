@@ -1,35 +1,32 @@
-//! Storage: the stack beneath the target as a tree, what else is concerned, and every fact of each
-//! with its value and its source, or why there is none and what would help.
+//! Storage: the stack below the target as a tree, related subjects, and every fact of each with
+//! value and source, or the reason and remedy.
 //!
-//! The facts stand in a pane beside the tree where there is room for one, else beneath what is
-//! unfolded. The surprise: while something is looked for, everything that has it is unfolded where
-//! there is no pane.
+//! Facts are in a pane beside the tree if there is room, else below the unfolded layer. During a
+//! search without a pane, every layer with a match is unfolded.
 
 mod layer;
 mod fact {
-    //! One fact of a layer, as the screen needs it: its value with its source, or why there is
-    //! none.
+    //! One fact of a layer: its value and source, or why it is unknown.
 
-    use crate::facts::Need;
-    use crate::report::telling::words as told;
+    use crate::facts::MissingFact;
+    use crate::report::view::wording;
 
-    /// What is known of one fact.
     pub enum FactState {
-        /// Its value, and where it was read.
+        /// The value, and its source.
         Known(String, String),
-        /// Why it is not known; and whether it could be.
-        Unknown(Box<Need>, bool),
+        /// The reason, and whether the fact is a gap.
+        Unknown(Box<MissingFact>, bool),
     }
 
     pub struct FactLine<'a> {
         pub name: &'a str,
-        pub said: FactState,
+        pub state: FactState,
     }
 
     impl FactLine<'_> {
-        /// All that is said of it, to look for something in.
-        pub fn text(&self) -> String {
-            match &self.said {
+        /// Its text, for searches.
+        pub fn search_text(&self) -> String {
+            match &self.state {
                 FactState::Known(value, source) => format!("{} {value} {source}", self.name),
                 FactState::Unknown(need, _) => {
                     let remedy = need
@@ -37,14 +34,18 @@ mod fact {
                         .as_ref()
                         .map(ToString::to_string)
                         .unwrap_or_default();
-                    format!("{} unknown {} {remedy}", self.name, told::reason(need))
+                    format!(
+                        "{} unknown {} {remedy}",
+                        self.name,
+                        wording::need_reason(need)
+                    )
                 }
             }
         }
 
-        /// Whether it is unknown and could be known.
+        /// Whether it is unknown but could be read.
         pub fn is_gap(&self) -> bool {
-            matches!(self.said, FactState::Unknown(_, true))
+            matches!(self.state, FactState::Unknown(_, true))
         }
     }
 }
@@ -54,35 +55,35 @@ mod groups;
 use ratatui::text::Line;
 
 use super::details::Details;
-use super::rest::no_target_page;
+use super::list_limits::no_target_page;
 use super::sections::SectionView;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
-use crate::report::telling::flush::is_well;
-use crate::report::telling::target::kept_here;
-use crate::report::telling::words as told;
+use crate::report::view::flush::needs_no_remark;
+use crate::report::view::target::directories_section;
+use crate::report::view::wording;
 use crate::tui::data::Data;
-use crate::tui::page::{Block, Enter, Page, PageState, Pane};
+use crate::tui::page::{Block, EnterEffect, Page, PageState, Pane};
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::text;
 use facts::LayerDetails;
 use layer::StackNode;
 
-/// Columns of a page from which on there is room for a pane: a terminal of 100.
-const WIDE: usize = 96;
+/// The width of a page with a pane: a terminal of 100 columns.
+const PANE_MIN_WIDTH: usize = 96;
 
-/// The name of a layer on this page.
+/// The block name of a layer.
 pub fn layer_key(layer: &Subject) -> String {
     format!("layer {layer}")
 }
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
-    let Some((report, target)) = data.chosen() else {
+    let Some((report, target)) = data.chosen_target() else {
         return no_target_page(data, "show");
     };
     let mut page = Page::default();
-    let columns = if room >= WIDE {
+    let columns = if room >= PANE_MIN_WIDTH {
         room.saturating_mul(9) / 20
     } else {
         0
@@ -97,25 +98,27 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         theme: data.theme,
         has_pane: columns > 0,
     };
-    let (stack, beside) = (view.stack(), view.beside());
-    view.tree(&mut page, &stack);
-    view.shared(&mut page);
-    view.others(&mut page, &beside);
+    let (stack, beside) = (view.stack(), view.related_nodes());
+    view.push_tree(&mut page, &stack);
+    view.push_shared(&mut page);
+    view.push_related(&mut page, &beside);
     if page.selectable().next().is_none() {
         let said = if state.only_unknown {
-            "Nothing that is unknown."
+            "No unknown facts."
         } else {
             "No matches."
         };
         page.text(vec![Line::styled(said, data.theme.style(TextRole::Dim))]);
     }
     if columns > 0 {
-        let selected = page.main(state).and_then(|block| block.key.clone());
+        let selected = page
+            .main_selection(state)
+            .and_then(|block| block.key.clone());
         let layers = || stack.iter().chain(&beside);
         let chosen = layers().find(|layer| Some(layer.key()) == selected);
         let width = u16::try_from(columns).unwrap_or(u16::MAX);
         let inner = chosen
-            .map(|layer| view.pane(layer, Pane::room(width)))
+            .map(|layer| view.pane(layer, Pane::content_width(width)))
             .unwrap_or_default();
         page.pane = Some(Pane {
             page: Box::new(inner),
@@ -125,7 +128,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     page
 }
 
-/// Everything the parts of the page are made from.
+/// The inputs of all parts of the page.
 struct LayerDiagram<'a> {
     data: &'a Data,
     report: &'a Report,
@@ -137,19 +140,18 @@ struct LayerDiagram<'a> {
 }
 
 impl<'a> LayerDiagram<'a> {
-    /// Whether only some of the facts are wanted.
+    /// Whether only some facts are shown.
     fn is_searching(&self) -> bool {
         self.state.only_unknown || self.state.is_searching()
     }
 
-    /// The layers of the stack.
     fn stack(&self) -> Vec<StackNode<'a>> {
         let rows = self
             .report
             .stack(self.target)
             .map(|stack| stack.layers.as_slice())
             .unwrap_or_default();
-        let layers = layer::of_stack(rows);
+        let layers = layer::stack_nodes(rows);
         if self.is_searching() {
             layers.into_iter().map(StackNode::flat).collect()
         } else {
@@ -157,14 +159,14 @@ impl<'a> LayerDiagram<'a> {
         }
     }
 
-    /// What else is concerned: boot lines, the server, the host.
-    fn beside(&self) -> Vec<StackNode<'a>> {
-        let summary = self.report.targets.get(self.data.focus.at);
+    /// Subjects outside the stack: boot settings, the server, the host.
+    fn related_nodes(&self) -> Vec<StackNode<'a>> {
+        let summary = self.report.targets.get(self.data.focus.position);
         let others = summary.into_iter().flat_map(|summary| &summary.subjects);
         let others =
             others.filter(|subject| matches!(subject.scope(), Scope::Boot | Scope::Cluster));
         let host = self.report.facts.subjects(Scope::Host);
-        others.chain(host).map(StackNode::other).collect()
+        others.chain(host).map(StackNode::related).collect()
     }
 
     fn facts(&self, of: &StackNode<'a>) -> LayerDetails<'a> {
@@ -172,23 +174,22 @@ impl<'a> LayerDiagram<'a> {
         LayerDetails::new(self.data, self.report, of.subject, is_top)
     }
 
-    /// Whether a flush does not get past it as it should, or something was found about it that is
-    /// to be looked at.
-    fn is_amiss(&self, layer: &Subject) -> bool {
+    /// Whether flushes have a problem at this layer, or it has a finding of level warning or above.
+    fn has_issue(&self, layer: &Subject) -> bool {
         let path = self
             .data
             .verdict()
             .map(|verdict| verdict.flush_path.as_slice())
             .unwrap_or_default();
         let hop = path.iter().find(|hop| hop.subjects.contains(layer));
-        hop.is_some_and(|hop| !is_well(hop)) || self.data.focus.amiss.contains(layer)
+        hop.is_some_and(|hop| !needs_no_remark(hop)) || self.data.focus.issues.contains(layer)
     }
 
-    fn tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
+    fn push_tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
         let aside = match (self.state.only_unknown, self.has_pane) {
-            (true, _) => "only what is unknown; u shows everything",
+            (true, _) => "unknown facts only; u shows everything",
             (false, true) => "from the target down",
-            (false, false) => "from the target down; enter shows the facts of a layer",
+            (false, false) => "from the target down; enter shows facts",
         };
         page.heading(self.theme, "Stack", aside);
         self.layers(page, stack);
@@ -202,12 +203,12 @@ impl<'a> LayerDiagram<'a> {
         }
     }
 
-    /// What else lies on the same disks.
-    fn shared(&self, page: &mut Page) {
+    /// What else uses the same disks.
+    fn push_shared(&self, page: &mut Page) {
         let Some(summary) = self
             .report
             .targets
-            .get(self.data.focus.at)
+            .get(self.data.focus.position)
             .filter(|_| !self.is_searching())
         else {
             return;
@@ -218,17 +219,17 @@ impl<'a> LayerDiagram<'a> {
             state: self.state,
             room: self.room,
         };
-        if let Some(section) = kept_here(summary) {
+        if let Some(section) = directories_section(summary) {
             view.add(page, &section);
         }
         let mut details = Details::new(self.theme, self.room);
-        for says in told::shared(self.report, self.target) {
+        for says in wording::shared_with(self.report, self.target) {
             details.paragraph(&says);
         }
         if let Some(Value::List(disks)) = self.report.value(self.target, target::SWAP_BESIDE.name())
             && !disks.is_empty()
         {
-            details.paragraph(&format!("Swap is on the same disk: {}", disks.join(", ")));
+            details.paragraph(&format!("Swap on the same disk: {}", disks.join(", ")));
         }
         if !details.lines.is_empty() {
             details.lines.insert(0, Line::default());
@@ -236,11 +237,11 @@ impl<'a> LayerDiagram<'a> {
         }
     }
 
-    fn others(&self, page: &mut Page, others: &[StackNode<'a>]) {
+    fn push_related(&self, page: &mut Page, others: &[StackNode<'a>]) {
         let before = page.blocks.len();
         page.heading(
             self.theme,
-            "Beside it",
+            "Related",
             "/etc/fstab and mount units, the server, the host",
         );
         let heading = page.blocks.len();
@@ -250,14 +251,17 @@ impl<'a> LayerDiagram<'a> {
         }
     }
 
-    /// Each layer that has something to show, with its facts beneath where they are to be seen
-    /// there.
+    /// Each layer with something to show, with its facts below if there is no pane.
     fn layers(&self, page: &mut Page, layers: &[StackNode<'a>]) {
         let shown: Vec<(&StackNode<'a>, LayerDetails<'a>)> = layers
             .iter()
             .map(|layer| (layer, self.facts(layer)))
             .filter(|(layer, facts)| {
-                !self.is_searching() || facts.found(self.state, &layer.said()).next().is_some()
+                !self.is_searching()
+                    || facts
+                        .matching_names(self.state, &layer.search_text())
+                        .next()
+                        .is_some()
             })
             .collect();
         let gaps: Vec<usize> = shown.iter().map(|(_, facts)| facts.gaps()).collect();
@@ -265,14 +269,14 @@ impl<'a> LayerDiagram<'a> {
         let drawn = layer::lines(&rows, &gaps, self.theme, self.room);
         for ((layer, facts), lines) in shown.iter().zip(drawn) {
             let enter = if self.has_pane {
-                Enter::Beside
+                EnterEffect::OpenPane
             } else {
-                Enter::Unfold
+                EnterEffect::Unfold
             };
             let key = layer.key();
             let unfolded = !self.has_pane && (self.is_searching() || self.state.is_unfolded(&key));
             page.blocks
-                .push(Block::item(key, enter, lines).amiss(self.is_amiss(layer.subject)));
+                .push(Block::item(key, enter, lines).with_issue(self.has_issue(layer.subject)));
             if unfolded {
                 let room = self.room.saturating_sub(2);
                 let blocks = facts.blocks(layer, self.state, self.state, self.theme, room);
@@ -281,7 +285,7 @@ impl<'a> LayerDiagram<'a> {
         }
     }
 
-    /// All about the selected layer.
+    /// Everything about the selected layer.
     fn pane(&self, layer: &StackNode<'a>, room: usize) -> Page {
         let mut page = Page::default();
         let title = text::wrap(&layer.title(), room);
@@ -291,11 +295,11 @@ impl<'a> LayerDiagram<'a> {
             .lines
             .extend(title.into_iter().map(|row| Line::styled(row, heading)));
         layer
-            .about()
+            .description_lines()
             .into_iter()
             .for_each(|says| details.paragraph(says));
         page.text(details.lines);
-        let beside = self.state.beside();
+        let beside = self.state.pane_state();
         page.blocks.extend(
             self.facts(layer)
                 .blocks(layer, self.state, &beside, self.theme, room),

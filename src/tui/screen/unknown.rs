@@ -1,28 +1,27 @@
-//! What is not known, each with the key that would settle it: a probe, what root would see, or a
-//! word of the user's own.
+//! Unknown facts, each with a way to learn it: a probe, running as root, or a value entered by the
+//! user.
 //!
-//! What is stated by hand is shown as *stated* and stays beside the machine as it is
-//! ([`super::what_if`]).
+//! An entered value is shown as *stated* and never replaces a reading ([`super::what_if`]).
 
 use super::details::Details;
-use super::rest::{MOST, rest};
-use crate::facts::{Need, Reading, Remedy, catalog};
-use crate::quote::Command;
+use super::list_limits::{MAX_ITEMS, push_remainder};
+use crate::escape::Command;
+use crate::facts::{MissingFact, Reading, Remedy, catalog};
 use crate::report::Report;
-use crate::report::telling::{unknown, words as told};
-use crate::text::first_of;
+use crate::report::view::{unknown, wording};
+use crate::text::names_and_count;
 use crate::tui::data::Data;
-use crate::tui::page::{Block, Enter, Page, PageState};
+use crate::tui::labels;
+use crate::tui::page::{Block, EnterEffect, Page, PageState};
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::what_if::may_suppose;
 use crate::tui::widgets::columns::{self, Column, StyledText};
-use crate::tui::words;
 
-/// How many facts are named before the rest is counted.
-const NAMED: usize = 8;
+/// Names listed before the rest is counted.
+const MAX_NAMES: usize = 8;
 
-/// Adds the facts that would settle something, at most so many by name.
-pub fn add(
+/// Adds the facts that would decide a rule, at most `most` by name.
+pub fn add_section(
     page: &mut Page,
     data: &Data,
     report: &Report,
@@ -34,12 +33,8 @@ pub fn add(
     if needs.is_empty() {
         return;
     }
-    let all = told::count(needs.len(), "fact");
-    page.heading(
-        theme,
-        "Not known",
-        &format!("{all} that would decide a rule"),
-    );
+    let all = wording::count_noun(needs.len(), "fact");
+    page.heading(theme, "Unknown", &format!("{all} needed to decide rules"));
     let view = RemedyList {
         data,
         report,
@@ -48,38 +43,40 @@ pub fn add(
     let shown = needs.iter().take(most);
     let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
     let shape = [Column::keep(6), Column::keep(16), Column::wrap(28)];
-    for (mut lines, (need, rules)) in columns::wrapped(&rows, &shape, room).into_iter().zip(shown) {
-        let key = key(need);
+    for (mut lines, (need, rules)) in columns::wrapped_rows(&rows, &shape, room)
+        .into_iter()
+        .zip(shown)
+    {
+        let key = block_key(need);
         if state.is_unfolded(&key) {
             let mut details = Details::new(theme, room.saturating_sub(2));
             view.details(&mut details, need, rules);
             lines.extend(details.indented());
         }
-        let mut block = Block::item(key, Enter::Unfold, lines).amiss(true);
+        let mut block = Block::item(key, EnterEffect::Unfold, lines).with_issue(true);
         block.fact = Some((need.subject.clone(), need.fact.clone()));
-        block.copy = view.as_root(need).into_iter().collect();
+        block.commands = view.root_command(need).into_iter().collect();
         page.blocks.push(block);
     }
-    rest(page, theme, needs.len(), most);
+    push_remainder(page, theme, needs.len(), most);
 }
 
-/// The name of the block about a missing fact.
-fn key(need: &Need) -> String {
+fn block_key(need: &MissingFact) -> String {
     format!("need {} {}", need.fact, need.subject)
 }
 
-/// Whether any of them is unfolded.
-pub fn is_open(data: &Data, state: &PageState) -> bool {
+/// Whether any of the listed facts is unfolded.
+pub fn has_unfolded(data: &Data, state: &PageState) -> bool {
     data.focus
         .needs
         .iter()
-        .take(MOST)
-        .any(|(need, _)| state.is_unfolded(&key(need)))
+        .take(MAX_ITEMS)
+        .any(|(need, _)| state.is_unfolded(&block_key(need)))
 }
 
-/// How many facts would settle something, and what would tell most of them.
-pub fn in_short(data: &Data, report: &Report) -> String {
-    let needs: Vec<Need> = data
+/// The number of missing facts, with the remedy for most of them.
+pub fn summary(data: &Data, report: &Report) -> String {
+    let needs: Vec<MissingFact> = data
         .focus
         .needs
         .iter()
@@ -87,11 +84,11 @@ pub fn in_short(data: &Data, report: &Report) -> String {
         .collect();
     let all = || {
         format!(
-            "{} that would decide a rule",
-            told::count(needs.len(), "fact")
+            "{} needed to decide rules",
+            wording::count_noun(needs.len(), "fact")
         )
     };
-    unknown::in_short(report, &needs).unwrap_or_else(all)
+    unknown::summary(report, &needs).unwrap_or_else(all)
 }
 
 struct RemedyList<'a> {
@@ -101,29 +98,28 @@ struct RemedyList<'a> {
 }
 
 impl RemedyList<'_> {
-    /// A missing fact in columns.
-    fn cells(&self, need: &Need) -> Vec<StyledText> {
+    fn cells(&self, need: &MissingFact) -> Vec<StyledText> {
         let plain = self.theme.style(TextRole::Plain);
         let remedy = match &need.remedy {
-            Some(Remedy::RunProbe) if self.data.measurable().is_ok() => {
-                " → p runs the probe".to_owned()
+            Some(Remedy::RunProbe) if self.data.check_measurable().is_ok() => {
+                " → press p to probe".to_owned()
             }
             Some(remedy) => format!(" → {remedy}"),
             None => String::new(),
         };
-        let says = match self.stated(need) {
+        let says = match self.stated_value(need) {
             Some(said) => (format!("{said}{remedy}"), self.theme.style(TextRole::Doubt)),
-            None => (format!("{}{remedy}", told::reason(need)), plain),
+            None => (format!("{}{remedy}", wording::need_reason(need)), plain),
         };
         vec![
-            (words::subject(&need.subject), plain),
+            (labels::subject_label(&need.subject), plain),
             (need.fact.clone(), plain),
             says,
         ]
     }
 
-    /// What somebody says of it.
-    fn stated(&self, need: &Need) -> Option<String> {
+    /// The value that the user entered, if any.
+    fn stated_value(&self, need: &MissingFact) -> Option<String> {
         let held = self.data.suppositions();
         let one = held
             .iter()
@@ -131,7 +127,7 @@ impl RemedyList<'_> {
         Some(format!("stated: {}", one.value))
     }
 
-    fn details(&self, details: &mut Details, need: &Need, rules: &[String]) {
+    fn details(&self, details: &mut Details, need: &MissingFact, rules: &[String]) {
         details.need(need);
         if !rules.is_empty() {
             details.field("decides", &rules.join(", "));
@@ -139,20 +135,21 @@ impl RemedyList<'_> {
         if need.remedy == Some(Remedy::RunAsRoot) {
             details.field("root adds", &self.root_adds());
         }
-        if self.as_root(need).is_some() {
-            details.field("y", "copies the command that runs walwise as root");
+        if self.root_command(need).is_some() {
+            details.field("y", "copies the command to run walwise as root");
         }
-        if need.remedy == Some(Remedy::RunProbe) && self.data.measurable().is_ok() {
-            details.field("p", "plans the probe, says what it would write, and asks");
+        if need.remedy == Some(Remedy::RunProbe) && self.data.check_measurable().is_ok() {
+            details.field("p", "shows what the probe would write, then asks");
         }
         if catalog::find(&need.fact).is_some_and(|key| may_suppose(self.report, &need.subject, key))
         {
-            let says = "states it by hand: shown as stated, never enough for what can lose data";
+            let says =
+                "enters a value: shown as stated, never unlocks a setting that can lose data";
             details.field("i", says);
         }
     }
 
-    /// The facts about this target that root could read.
+    /// The facts of this target that root could read.
     fn root_adds(&self) -> String {
         let subjects = self.data.focus.subjects();
         let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
@@ -177,11 +174,11 @@ impl RemedyList<'_> {
         );
         names.sort_unstable();
         names.dedup();
-        first_of(&names, NAMED)
+        names_and_count(&names, MAX_NAMES)
     }
 
-    /// The command that looks at this target as root, where that would help and is possible here.
-    fn as_root(&self, need: &Need) -> Option<Command> {
+    /// The command to check this target as root, if that helps.
+    fn root_command(&self, need: &MissingFact) -> Option<Command> {
         if need.remedy != Some(Remedy::RunAsRoot) || !self.report.host.live {
             return None;
         }

@@ -1,6 +1,6 @@
-//! What a terminal sends, as keys, the mouse and pastes: ECMA-48 for the form of sequences, xterm's
-//! "ctlseqs" for their meaning. Any bytes are accepted, cut anywhere, and no more than a few
-//! kilobytes of them are kept.
+//! Decodes terminal input into keys, mouse actions and pastes: ECMA-48 for the form of sequences,
+//! xterm's "ctlseqs" for their meaning. Any bytes are accepted, split anywhere; at most a few
+//! kilobytes are buffered.
 
 use std::str;
 use std::time::Duration;
@@ -8,31 +8,30 @@ use std::time::Duration;
 use ratatui::layout::Position;
 
 use crate::tui::key::KeyPress;
-use crate::tui::msg::{Msg, Pointed};
+use crate::tui::msg::{MouseAction, Msg};
 
 const ESC: u8 = 0x1b;
 const INTERRUPT: u8 = 0x03;
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// The longest sequence, in bytes. A longer one means nothing here.
-const LONGEST: usize = 64;
-/// The most bytes of a paste that are kept: twice what a text field holds.
-const PASTED: usize = 4_096;
-/// How long the rest of a sequence may take to arrive; then Escape was pressed alone.
-const SEQUENCE: Duration = Duration::from_millis(25);
-/// How long the rest of a paste may take to arrive behind its only Ctrl-C; then the key was pressed
-/// and the paste has no end.
-const PASTE: Duration = Duration::from_millis(150);
+/// The longest sequence in bytes; longer ones are ignored.
+const MAX_SEQUENCE: usize = 64;
+/// Bytes kept of a paste: twice the size of a text field.
+const MAX_PASTE: usize = 4_096;
+/// How long to wait for the rest of a sequence before treating it as the Escape key.
+const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(25);
+/// How long to wait after the only Ctrl-C of a paste before treating it as the key, because the
+/// paste has no end.
+const PASTE_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// Reads what arrives, piece by piece.
+/// Decodes input incrementally.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// The beginning of something.
-    held: Vec<u8>,
+    /// An incomplete sequence.
+    buffer: Vec<u8>,
     paste: Option<Paste>,
 }
 
-/// A paste that has not ended.
 #[derive(Debug, Default)]
 struct Paste {
     text: Vec<u8>,
@@ -40,23 +39,23 @@ struct Paste {
     last: u8,
 }
 
-/// What stands at the beginning of some bytes.
+/// The first element of some bytes.
 enum Sequence {
-    Nothing,
+    Ignored,
     Event(Msg),
     PasteBegins,
 }
 
 impl Decoder {
-    /// What these bytes and those before them are.
+    /// Decodes these bytes, after those that are buffered.
     pub fn decode(&mut self, bytes: &[u8]) -> Vec<Msg> {
-        self.held.extend_from_slice(bytes);
-        let held = std::mem::take(&mut self.held);
+        self.buffer.extend_from_slice(bytes);
+        let held = std::mem::take(&mut self.buffer);
         let mut rest = held.as_slice();
         let mut msgs = Vec::new();
         loop {
             let used = if let Some(paste) = &mut self.paste {
-                let (used, ended) = paste.take(rest);
+                let (used, ended) = paste.consume(rest);
                 if ended && let Some(paste) = self.paste.take() {
                     msgs.push(Msg::Paste(
                         String::from_utf8_lossy(&paste.text).into_owned(),
@@ -64,11 +63,11 @@ impl Decoder {
                 }
                 used
             } else {
-                let Some((used, sequence)) = first(rest) else {
+                let Some((used, sequence)) = parse_first(rest) else {
                     break;
                 };
                 match sequence {
-                    Sequence::Nothing => {}
+                    Sequence::Ignored => {}
                     Sequence::Event(msg) => msgs.push(msg),
                     Sequence::PasteBegins => self.paste = Some(Paste::default()),
                 }
@@ -79,24 +78,25 @@ impl Decoder {
             }
             rest = rest.get(used..).unwrap_or_default();
         }
-        self.held = rest.to_vec();
-        if self.held.len() > LONGEST {
-            // Its end is still looked for, so that what is left of it is no keys.
-            self.held.truncate(2);
+        self.buffer = rest.to_vec();
+        if self.buffer.len() > MAX_SEQUENCE {
+            // The sequence continues to its end, so that its remaining bytes are not taken for
+            // keys.
+            self.buffer.truncate(2);
         }
         msgs
     }
 
-    /// How long to wait for more before [`Decoder::quiet`]; `None` where only more decides.
-    pub fn patience(&self) -> Option<Duration> {
+    /// How long to wait before [`Decoder::quiet`]; `None` to wait for input.
+    pub fn timeout(&self) -> Option<Duration> {
         match &self.paste {
-            Some(paste) => paste.may_be_interrupted().then_some(PASTE),
-            None => self.is_escape().then_some(SEQUENCE),
+            Some(paste) => paste.may_be_interrupted().then_some(PASTE_TIMEOUT),
+            None => self.is_escape().then_some(SEQUENCE_TIMEOUT),
         }
     }
 
-    /// What was pressed, when nothing follows for a while.
-    pub fn quiet(&mut self) -> Vec<Msg> {
+    /// The key that the buffered bytes mean if nothing follows.
+    pub fn flush(&mut self) -> Vec<Msg> {
         if self.paste.as_ref().is_some_and(Paste::may_be_interrupted) {
             *self = Self::default();
             return vec![Msg::Key(KeyPress::control('c'))];
@@ -104,27 +104,27 @@ impl Decoder {
         if !self.is_escape() {
             return Vec::new();
         }
-        let mut keys = vec![Msg::Key(KeyPress::named("esc"))];
-        let rest = self.held.split_off(1);
-        self.held.clear();
+        let mut keys = vec![Msg::Key(KeyPress::from_name("esc"))];
+        let rest = self.buffer.split_off(1);
+        self.buffer.clear();
         keys.extend(self.decode(&rest));
         keys
     }
 
-    /// Whether what is held may also be Escape and what was typed behind it.
+    /// Whether the buffered bytes may be Escape and the key after it.
     fn is_escape(&self) -> bool {
-        matches!(self.held.as_slice(), [ESC] | [ESC, b'O'])
+        matches!(self.buffer.as_slice(), [ESC] | [ESC, b'O'])
     }
 }
 
 impl Paste {
-    /// Takes what belongs to it; returns how many bytes that are, and whether it has ended.
-    fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
+    /// Consumes bytes of the paste; returns how many, and whether it has ended.
+    fn consume(&mut self, bytes: &[u8]) -> (usize, bool) {
         let end = bytes
             .windows(PASTE_ENDS.len())
             .position(|window| window == PASTE_ENDS);
         let length = end.unwrap_or_else(|| {
-            // Its end may have begun to arrive.
+            // The end marker may be split between reads.
             let begun = (1..PASTE_ENDS.len()).rev().find(|begun| {
                 PASTE_ENDS
                     .get(..*begun)
@@ -133,7 +133,7 @@ impl Paste {
             bytes.len().saturating_sub(begun.unwrap_or(0))
         });
         let text = bytes.get(..length).unwrap_or_default();
-        let room = PASTED.saturating_sub(self.text.len());
+        let room = MAX_PASTE.saturating_sub(self.text.len());
         self.text.extend(text.iter().take(room));
         self.interrupts = self.interrupts.saturating_add(
             text.iter()
@@ -147,63 +147,63 @@ impl Paste {
         }
     }
 
-    /// Whether a single Ctrl-C is the last thing that arrived.
+    /// Whether a single Ctrl-C is the last byte so far.
     fn may_be_interrupted(&self) -> bool {
         self.interrupts == 1 && self.last == INTERRUPT
     }
 }
 
-/// The first of what is in these bytes, and how many it takes; `None` where more must arrive to
-/// tell.
-fn first(bytes: &[u8]) -> Option<(usize, Sequence)> {
+/// The first element and its length in bytes; `None` if more input is needed to decide.
+fn parse_first(bytes: &[u8]) -> Option<(usize, Sequence)> {
     match bytes {
         [] | [ESC] | [ESC, b'O'] => None,
         [ESC, b'[', rest @ ..] => {
-            let (length, sequence) = control(rest)?;
+            let (length, sequence) = parse_control(rest)?;
             Some((length.saturating_add(2), sequence))
         }
-        [ESC, b'O', last, ..] if application(*last).is_some() => {
-            Some((3, application(*last).map_or(Sequence::Nothing, named)))
-        }
-        // Alt with these is pressed for other things.
-        [ESC, b'\t' | 0x7f, ..] => Some((2, Sequence::Nothing)),
-        // Escape and a key that arrive together are two keys, since no command uses Alt.
-        [ESC, ..] => Some((1, named("esc"))),
-        [byte, ..] if byte.is_ascii() => Some((1, ascii(*byte))),
-        _ => character(bytes),
+        [ESC, b'O', last, ..] if application_key(*last).is_some() => Some((
+            3,
+            application_key(*last).map_or(Sequence::Ignored, key_event),
+        )),
+        // Alt with these has other meanings in terminals.
+        [ESC, b'\t' | 0x7f, ..] => Some((2, Sequence::Ignored)),
+        // Escape and a key in one read are two keys, since no command uses Alt.
+        [ESC, ..] => Some((1, key_event("esc"))),
+        [byte, ..] if byte.is_ascii() => Some((1, ascii_key(*byte))),
+        _ => parse_character(bytes),
     }
 }
 
-fn control(rest: &[u8]) -> Option<(usize, Sequence)> {
+fn parse_control(rest: &[u8]) -> Option<(usize, Sequence)> {
     match rest {
-        // The mouse, as terminals report it that know no other form.
+        // The legacy mouse report (X10 encoding).
         [b'M', what, column, row, ..] => {
             let number = |byte: &u8| u32::from(byte.saturating_sub(32));
-            return Some((4, mouse(number(what), number(column), number(row))));
+            return Some((4, mouse_event(number(what), number(column), number(row))));
         }
         [b'M', ..] | [b'['] => return None,
         // Function keys of the Linux console.
-        [b'[', ..] => return Some((2, Sequence::Nothing)),
+        [b'[', ..] => return Some((2, Sequence::Ignored)),
         _ => {}
     }
     let end = rest.iter().position(|byte| !(0x20..=0x3f).contains(byte))?;
     let (parameters, last) = (rest.get(..end)?, *rest.get(end)?);
     if !(0x40..=0x7e).contains(&last) {
-        // It was cut short by something else.
+        // Cut short by another sequence.
         return Some((
             end,
             if end == 0 {
-                named("esc")
+                key_event("esc")
             } else {
-                Sequence::Nothing
+                Sequence::Ignored
             },
         ));
     }
-    Some((end.saturating_add(1), meaning(parameters, last)))
+    Some((end.saturating_add(1), interpret(parameters, last)))
 }
 
-/// The meaning of a control sequence by its parameters and its last byte.
-fn meaning(parameters: &[u8], last: u8) -> Sequence {
+/// The meaning of a control sequence, by its parameters and final byte.
+fn interpret(parameters: &[u8], last: u8) -> Sequence {
     let parameters = str::from_utf8(parameters).unwrap_or_default();
     let (private, parameters) = parameters
         .strip_prefix('<')
@@ -214,8 +214,8 @@ fn meaning(parameters: &[u8], last: u8) -> Sequence {
     let [first, second, third] = [(); 3].map(|()| numbers.next().flatten());
     if private {
         return match (last, first, second, third) {
-            (b'M', Some(what), Some(column), Some(row)) => mouse(what, column, row),
-            _ => Sequence::Nothing,
+            (b'M', Some(what), Some(column), Some(row)) => mouse_event(what, column, row),
+            _ => Sequence::Ignored,
         };
     }
     let key = match (last, first) {
@@ -230,57 +230,56 @@ fn meaning(parameters: &[u8], last: u8) -> Sequence {
         (b'~', Some(5)) => "pgup",
         (b'~', Some(6)) => "pgdn",
         (b'~', Some(200)) => return Sequence::PasteBegins,
-        // Keys with modifiers, as some terminals send them unasked.
-        (b'~', Some(27)) => return modified(third, second),
-        (b'u', _) => return modified(first, second),
-        _ => return Sequence::Nothing,
+        // Keys with modifiers, which some terminals send unasked.
+        (b'~', Some(27)) => return modified_key(third, second),
+        (b'u', _) => return modified_key(first, second),
+        _ => return Sequence::Ignored,
     };
     if has_modifier(second, 2) {
-        Sequence::Nothing
+        Sequence::Ignored
     } else {
-        named(key)
+        key_event(key)
     }
 }
 
-/// Whether a modifier is among those of a parameter: 2 is Alt, 4 is Control.
+/// Whether a parameter includes a modifier: 2 is Alt, 4 is Control.
 fn has_modifier(parameter: Option<u32>, modifier: u32) -> bool {
     parameter.unwrap_or(1).saturating_sub(1) & modifier != 0
 }
 
-/// A key by the number of its character.
-fn modified(code: Option<u32>, modifiers: Option<u32>) -> Sequence {
+/// A key by its character code.
+fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> Sequence {
     let Some(c) = code.and_then(char::from_u32) else {
-        return Sequence::Nothing;
+        return Sequence::Ignored;
     };
     if has_modifier(modifiers, 2) {
-        return Sequence::Nothing;
+        return Sequence::Ignored;
     }
     match u8::try_from(c) {
         _ if has_modifier(modifiers, 4) && c.is_ascii_alphabetic() => {
             Sequence::Event(Msg::Key(KeyPress::control(c)))
         }
-        Ok(byte) if byte.is_ascii() => ascii(byte),
-        _ => typed(c),
+        Ok(byte) if byte.is_ascii() => ascii_key(byte),
+        _ => char_event(c),
     }
 }
 
-/// The key of an ASCII byte.
-fn ascii(byte: u8) -> Sequence {
+fn ascii_key(byte: u8) -> Sequence {
     match byte {
-        b'\r' => named("enter"),
-        b'\t' => named("tab"),
-        0x7f => named("backspace"),
-        ESC => named("esc"),
+        b'\r' => key_event("enter"),
+        b'\t' => key_event("tab"),
+        0x7f => key_event("backspace"),
+        ESC => key_event("esc"),
         0x01..=0x1a => {
             let letter = char::from(byte.saturating_add(b'a').saturating_sub(1));
             Sequence::Event(Msg::Key(KeyPress::control(letter)))
         }
-        _ => typed(char::from(byte)),
+        _ => char_event(char::from(byte)),
     }
 }
 
-/// A key in the application mode of the keypad, by what follows `ESC O`.
-fn application(last: u8) -> Option<&'static str> {
+/// A key in application keypad mode, by the byte after `ESC O`.
+fn application_key(last: u8) -> Option<&'static str> {
     Some(match last {
         b'A' => "up",
         b'B' => "down",
@@ -293,36 +292,36 @@ fn application(last: u8) -> Option<&'static str> {
     })
 }
 
-/// A character that is not ASCII.
-fn character(bytes: &[u8]) -> Option<(usize, Sequence)> {
+/// A non-ASCII character.
+fn parse_character(bytes: &[u8]) -> Option<(usize, Sequence)> {
     let bytes = bytes.get(..4).unwrap_or(bytes);
     let valid = match str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) if error.valid_up_to() == 0 => {
-            return error.error_len().map(|length| (length, Sequence::Nothing));
+            return error.error_len().map(|length| (length, Sequence::Ignored));
         }
         Err(error) => str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?,
     };
     let c = valid.chars().next()?;
-    Some((c.len_utf8(), typed(c)))
+    Some((c.len_utf8(), char_event(c)))
 }
 
-fn named(key: &str) -> Sequence {
-    Sequence::Event(Msg::Key(KeyPress::named(key)))
+fn key_event(key: &str) -> Sequence {
+    Sequence::Event(Msg::Key(KeyPress::from_name(key)))
 }
 
-fn typed(c: char) -> Sequence {
-    KeyPress::character(c).map_or(Sequence::Nothing, |key| Sequence::Event(Msg::Key(key)))
+fn char_event(c: char) -> Sequence {
+    KeyPress::character(c).map_or(Sequence::Ignored, |key| Sequence::Event(Msg::Key(key)))
 }
 
-/// What the mouse did, at a place counted from 1; movements and releases have no effect.
-fn mouse(what: u32, column: u32, row: u32) -> Sequence {
+/// A mouse action at a position counted from 1; movements and releases are ignored.
+fn mouse_event(what: u32, column: u32, row: u32) -> Sequence {
     const MODIFIERS: u32 = 4 | 8 | 16;
     let pointed = match what & !MODIFIERS {
-        0 => Pointed::Click,
-        64 => Pointed::WheelUp,
-        65 => Pointed::WheelDown,
-        _ => return Sequence::Nothing,
+        0 => MouseAction::Click,
+        64 => MouseAction::WheelUp,
+        65 => MouseAction::WheelDown,
+        _ => return Sequence::Ignored,
     };
     let cell = |number: u32| u16::try_from(number.saturating_sub(1)).unwrap_or(u16::MAX);
     Sequence::Event(Msg::Mouse(pointed, Position::new(cell(column), cell(row))))
@@ -344,11 +343,11 @@ mod tests {
         msgs.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// What these bytes are when nothing follows them.
-    fn decoded(bytes: &[u8]) -> String {
+    /// Decodes bytes that nothing follows.
+    fn decode_all(bytes: &[u8]) -> String {
         let mut decoder = Decoder::default();
         let mut msgs = decoder.decode(bytes);
-        msgs.extend(decoder.quiet());
+        msgs.extend(decoder.flush());
         names(&msgs)
     }
 
@@ -371,7 +370,7 @@ mod tests {
                 "home end home end delete pgup pgdn backtab",
             ),
             ("\x1b[1;5D\x1b[1;2A", "left up"),
-            // Escape and a key in one piece, and what Alt is pressed for.
+            // Escape and a key in one read, and combinations with Alt.
             (
                 "\x1bx\x1b\x03\x1b\r\x1b]",
                 "esc x esc ctrl-c esc enter esc ]",
@@ -397,10 +396,10 @@ mod tests {
             ("\x1b[200~\x1b[200~\x1b[201~", "<\x1b[200~>"),
             ("\u{9b}5n", "5 n"),
         ] {
-            assert_eq!(decoded(bytes.as_bytes()), expected, "{bytes:?}");
+            assert_eq!(decode_all(bytes.as_bytes()), expected, "{bytes:?}");
         }
         assert_eq!(
-            decoded(b"a\xff\xfeb\xe3\x83"),
+            decode_all(b"a\xff\xfeb\xe3\x83"),
             "a b",
             "what is no UTF-8 is no key"
         );
@@ -408,10 +407,10 @@ mod tests {
 
     #[test]
     fn a_paste_that_never_ends_is_left_by_a_single_interrupt() {
-        assert_eq!(decoded(b"\x1b[200~text"), "");
-        assert_eq!(decoded(b"\x1b[200~text\x03"), "ctrl-c");
-        assert_eq!(decoded(b"\x1b[200~\x03\x03\x03"), "", "its own are text");
-        assert_eq!(decoded(b"\x1b[200~\x03text"), "");
+        assert_eq!(decode_all(b"\x1b[200~text"), "");
+        assert_eq!(decode_all(b"\x1b[200~text\x03"), "ctrl-c");
+        assert_eq!(decode_all(b"\x1b[200~\x03\x03\x03"), "", "its own are text");
+        assert_eq!(decode_all(b"\x1b[200~\x03text"), "");
     }
 
     #[test]
@@ -421,13 +420,17 @@ mod tests {
             assert_eq!(names(&decoder.decode(begin.as_bytes())), "");
             for _ in 0..1_000 {
                 assert_eq!(names(&decoder.decode(&[b'1'; 4_096])), "");
-                assert!(decoder.held.len() <= LONGEST, "{}", decoder.held.len());
+                assert!(
+                    decoder.buffer.len() <= MAX_SEQUENCE,
+                    "{}",
+                    decoder.buffer.len()
+                );
             }
             assert!(
                 decoder
                     .paste
                     .as_ref()
-                    .is_none_or(|paste| paste.text.len() <= PASTED)
+                    .is_none_or(|paste| paste.text.len() <= MAX_PASTE)
             );
             if begin == "\x1b[" {
                 assert_eq!(names(&decoder.decode(b"~j")), "j");
@@ -435,11 +438,11 @@ mod tests {
         }
         assert_eq!(
             names(&decoder.decode(b"\x1b[201~j")),
-            format!("<{}> j", "1".repeat(PASTED))
+            format!("<{}> j", "1".repeat(MAX_PASTE))
         );
     }
 
-    fn piece() -> impl Strategy<Value = Vec<u8>> {
+    fn input_chunk() -> impl Strategy<Value = Vec<u8>> {
         let known = vec![
             "\x1b",
             "[",
@@ -468,7 +471,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_not_matter_where_the_bytes_are_cut(pieces in prop::collection::vec(piece(), 0..20), size in 1_usize..9) {
+        fn it_does_not_matter_where_the_bytes_are_cut(pieces in prop::collection::vec(input_chunk(), 0..20), size in 1_usize..9) {
             let bytes = pieces.concat();
             let mut decoder = Decoder::default();
             let cut: Vec<Msg> = bytes.chunks(size).flat_map(|chunk| decoder.decode(chunk)).collect();

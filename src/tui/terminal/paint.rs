@@ -1,8 +1,8 @@
 //! Writes the changes of a picture to the terminal, in sequences that every terminal with a cursor
-//! knows (ECMA-48).
+//! supports (ECMA-48).
 //!
-//! Colours are the numbers 31 to 36. crossterm writes them as `38;5;N`, which a terminal of sixteen
-//! colours takes for blinking.
+//! Colours are 31 to 36. crossterm would write `38;5;N`, which 16-colour terminals take for
+//! blinking.
 
 use std::io::{self, Write};
 
@@ -10,13 +10,13 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::is_treacherous;
+use crate::text::is_display_unsafe;
 
-/// Forgets all that is on the screen.
+/// Clears the screen.
 pub const CLEAR: &str = "\x1b[0m\x1b[2J";
 
-/// Writes the cells that are not as they were.
-pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Result<()> {
+/// Writes the cells that differ.
+pub fn write_changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Result<()> {
     let mut cursor = None;
     let mut style = None;
     for (x, y, cell) in before.diff(after) {
@@ -30,14 +30,14 @@ pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Res
         }
         let symbol = cell.symbol();
         let wide = if symbol.len() == 1 { 1 } else { symbol.width() };
-        if symbol.chars().any(is_treacherous) {
-            // An escape would not fit into the columns of the cell.
+        if symbol.chars().any(is_display_unsafe) {
+            // An escaped form would be wider than the cell.
             out.write_all("\u{fffd}".repeat(wide.max(1)).as_bytes())?;
         } else {
             out.write_all(symbol.as_bytes())?;
         }
         let wide = u16::try_from(wide).unwrap_or(u16::MAX);
-        // The position of the cursor after the last column depends on the terminal.
+        // After the last column the cursor position depends on the terminal.
         cursor = Some((x.saturating_add(wide), y)).filter(|(x, _)| *x < after.area.width);
     }
     if style.is_none() {
@@ -47,7 +47,7 @@ pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Res
     }
 }
 
-/// Writes the sequence for the style of a cell, whatever the previous style.
+/// Sets the style of a cell, whatever the previous one.
 fn begin_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
     out.write_all(b"\x1b[0")?;
     let modifiers = [
@@ -68,7 +68,7 @@ fn begin_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
         Color::Blue => b";34m",
         Color::Magenta => b";35m",
         Color::Cyan => b";36m",
-        // The theme has no other.
+        // The theme has no other colours.
         _ => b"m",
     })
 }
@@ -80,15 +80,14 @@ mod tests {
 
     use super::*;
 
-    /// The output between one picture and the next.
-    fn written(before: &Buffer, after: &Buffer) -> String {
+    /// The bytes that turn one picture into the next.
+    fn output(before: &Buffer, after: &Buffer) -> String {
         let mut out = Vec::new();
-        changes(&mut out, before, after).unwrap();
+        write_changes(&mut out, before, after).unwrap();
         String::from_utf8(out).unwrap()
     }
 
-    /// A collector that forgot to escape neither controls the terminal nor moves what stands behind
-    /// it.
+    /// Even unescaped data can neither control the terminal nor shift later columns.
     #[test]
     fn what_is_treacherous_takes_the_columns_of_its_cell() {
         let mut one = Buffer::empty(Rect::new(0, 0, 8, 1));
@@ -99,7 +98,7 @@ mod tests {
         {
             one[(u16::try_from(x).unwrap(), 0)].set_symbol(symbol);
         }
-        let drawn = written(&blank, &one);
+        let drawn = output(&blank, &one);
         let shown: String = drawn
             .split('\x1b')
             .map(|piece| piece.trim_start_matches(|c: char| c.is_ascii_digit() || "[;".contains(c)))
@@ -120,10 +119,10 @@ mod tests {
         );
         one.set_string(3, 0, "c", Style::new());
         assert_eq!(
-            written(&blank, &one),
+            output(&blank, &one),
             "\x1b[1;2H\x1b[0;1;36mab\x1b[0mc\x1b[0m"
         );
-        assert_eq!(written(&one, &one), "");
+        assert_eq!(output(&one, &one), "");
         let mut two = one.clone();
         two.set_string(
             2,
@@ -134,7 +133,7 @@ mod tests {
         two.set_string(7, 0, "y", Style::new());
         two.set_string(0, 1, "z", Style::new());
         assert_eq!(
-            written(&one, &two),
+            output(&one, &two),
             "\x1b[1;3H\x1b[0;31mデx\x1b[1;8H\x1b[0my\x1b[2;1Hz\x1b[0m"
         );
     }

@@ -2,27 +2,28 @@
 
 use std::sync::Arc;
 
-use super::{PLAIN, shown};
+use super::{PLAIN, screen_text};
 use crate::facts::Subject;
 use crate::report::Format;
 use crate::tui::job::{Job, JobId, JobResult, Save, Saved};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{Msg, SideEffect};
 use crate::tui::sample::{
-    RICH, another_kernel, at_risk, begun, document, exporting, press, states, two_targets, with,
+    RICH, another_kernel, at_risk, document, empty_session, export_screen, press, session_with,
+    states, two_targets,
 };
 use crate::tui::screen_id::ScreenId;
 use crate::tui::update::update;
 
-/// The job that these effects start, and nothing else.
-fn started(effects: &[SideEffect]) -> (JobId, Job) {
+/// The only job that these effects start.
+fn started_job(effects: &[SideEffect]) -> (JobId, Job) {
     let [SideEffect::Start(id, job)] = effects else {
         panic!("{effects:?}")
     };
     (*id, job.clone())
 }
 
-fn done(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect> {
+fn finish_job(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect> {
     update(model, Msg::Done(id, result))
 }
 
@@ -30,7 +31,7 @@ fn done(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect> {
 fn pictures_of_naming_a_file() {
     for (name, model) in states((80, 24), PLAIN) {
         if ["naming a file", "naming a file again", "replacing a file"].contains(&name) {
-            insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
+            insta::assert_snapshot!(name.replace(' ', "_"), screen_text(&model));
         }
     }
 }
@@ -38,7 +39,7 @@ fn pictures_of_naming_a_file() {
 #[test]
 fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() {
     for screen in ScreenId::ALL {
-        let mut model = with(at_risk(), (80, 24), RICH);
+        let mut model = session_with(at_risk(), (80, 24), RICH);
         press(&mut model, screen.digit());
         assert_eq!(
             press(&mut model, "e"),
@@ -46,14 +47,18 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
             "nothing is made before it is asked for"
         );
         assert_eq!(model.screen, ScreenId::Export);
-        let (id, job) = started(&press(&mut model, "j enter"));
+        let (id, job) = started_job(&press(&mut model, "j enter"));
         assert_eq!(job, Job::Document(Format::Json));
-        assert!(shown(&model).contains("making it …"));
+        assert!(screen_text(&model).contains("rendering …"));
         assert_eq!(press(&mut model, "G enter"), [], "one after the other");
-        let (next, job) = started(&done(&mut model, id, JobResult::Document("{\n}\n".into())));
+        let (next, job) = started_job(&finish_job(
+            &mut model,
+            id,
+            JobResult::Document("{\n}\n".into()),
+        ));
         assert_eq!(job, Job::Document(Format::ALL[Format::ALL.len() - 1]));
         assert_eq!(
-            done(
+            finish_job(
                 &mut model,
                 next,
                 JobResult::Failed("this is a bug in walwise".to_owned())
@@ -66,44 +71,52 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
             .document(Format::ALL[Format::ALL.len() - 1]);
         assert!(failed.is_some_and(|made| made.is_err_and(|why| why.contains("this is a bug"))));
         press(&mut model, "home");
-        assert!(shown(&model).contains("2 lines"), "{}", shown(&model));
+        assert!(
+            screen_text(&model).contains("2 lines"),
+            "{}",
+            screen_text(&model)
+        );
     }
 }
 
 #[test]
 fn a_fresher_report_is_another_document() {
-    let mut model = exporting((80, 24), RICH);
-    assert!(shown(&model).contains("as text"), "{}", shown(&model));
+    let mut model = export_screen((80, 24), RICH);
+    assert!(
+        screen_text(&model).contains("as text"),
+        "{}",
+        screen_text(&model)
+    );
     press(&mut model, "r");
     let job = model.data.activity.job().unwrap();
-    let (id, again) = started(&done(
+    let (id, again) = started_job(&finish_job(
         &mut model,
         job,
         JobResult::Report(Box::new(at_risk())),
     ));
     assert_eq!(again, Job::Document(Format::Text));
-    assert!(!shown(&model).contains("as text"));
-    // Overtaken while it was made: it is of the old report.
+    assert!(!screen_text(&model).contains("as text"));
+    // A newer report arrived meanwhile, so this document is outdated.
     press(&mut model, "r");
     let job = model.data.activity.job().unwrap();
-    let (last, _) = started(&done(
+    let (last, _) = started_job(&finish_job(
         &mut model,
         job,
         JobResult::Report(Box::new(at_risk())),
     ));
-    done(&mut model, id, JobResult::Document("old".into()));
-    assert!(!shown(&model).contains("old"));
-    done(&mut model, last, JobResult::Document("new".into()));
-    assert!(shown(&model).contains("new"));
+    finish_job(&mut model, id, JobResult::Document("old".into()));
+    assert!(!screen_text(&model).contains("old"));
+    finish_job(&mut model, last, JobResult::Document("new".into()));
+    assert!(screen_text(&model).contains("new"));
 }
 
 #[test]
 fn what_was_shown_is_what_is_saved() {
-    let mut model = exporting((80, 24), RICH);
+    let mut model = export_screen((80, 24), RICH);
     press(&mut model, "s");
     let typed = "ctrl-u / r o o t / a space b . t x t left left left left backspace C end";
     assert_eq!(press(&mut model, typed), []);
-    let (id, job) = started(&press(&mut model, "enter"));
+    let (id, job) = started_job(&press(&mut model, "enter"));
     let save = Save {
         format: Format::Text,
         document: Some(Arc::from(document())),
@@ -111,30 +124,30 @@ fn what_was_shown_is_what_is_saved() {
         replace: false,
     };
     assert_eq!(job, Job::Save(save.clone()));
-    done(
+    finish_job(
         &mut model,
         id,
         JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())),
     );
     assert!(
-        shown(&model).contains("/root/a C.txt exists. Replace it?"),
+        screen_text(&model).contains("/root/a C.txt exists. Replace it?"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     assert_eq!(press(&mut model, "enter x"), [], "only y replaces");
     press(&mut model, "n");
     assert!(
-        shown(&model).contains("/root/a C.txt"),
+        screen_text(&model).contains("/root/a C.txt"),
         "the name is kept: {}",
-        shown(&model)
+        screen_text(&model)
     );
-    let (id, _) = started(&press(&mut model, "enter"));
-    done(
+    let (id, _) = started_job(&press(&mut model, "enter"));
+    finish_job(
         &mut model,
         id,
         JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())),
     );
-    let (id, job) = started(&press(&mut model, "y"));
+    let (id, job) = started_job(&press(&mut model, "y"));
     assert_eq!(
         job,
         Job::Save(Save {
@@ -142,7 +155,7 @@ fn what_was_shown_is_what_is_saved() {
             ..save
         })
     );
-    done(
+    finish_job(
         &mut model,
         id,
         JobResult::Saved(Saved::At("/root/a C.txt".to_owned())),
@@ -151,24 +164,24 @@ fn what_was_shown_is_what_is_saved() {
     press(&mut model, "j");
     press(&mut model, "k enter");
     assert!(
-        shown(&model).contains("saved: /root/a C.txt"),
+        screen_text(&model).contains("saved: /root/a C.txt"),
         "it stays on the screen: {}",
-        shown(&model)
+        screen_text(&model)
     );
 }
 
 #[test]
 fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
-    let mut model = with(two_targets(), (80, 24), RICH);
+    let mut model = session_with(two_targets(), (80, 24), RICH);
     assert_eq!(press(&mut model, "6 j j s"), []);
     assert!(
-        shown(&model).contains("walwise-db7.sh"),
+        screen_text(&model).contains("walwise-db7.sh"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     assert_eq!(press(&mut model, "esc"), []);
     assert!(model.overlay.is_none());
-    let (_, job) = started(&press(&mut model, "s enter"));
+    let (_, job) = started_job(&press(&mut model, "s enter"));
     assert!(matches!(
         job,
         Job::Save(Save {
@@ -182,19 +195,19 @@ fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
 
 #[test]
 fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
-    let mut model = exporting((80, 24), RICH);
-    let (id, _) = started(&press(&mut model, "s enter"));
-    done(
+    let mut model = export_screen((80, 24), RICH);
+    let (id, _) = started_job(&press(&mut model, "s enter"));
+    finish_job(
         &mut model,
         id,
         JobResult::Failed("cannot write /x/y: No such file or directory".to_owned()),
     );
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("No such file") && screen.contains("walwise-db7-srv-pg-15-main.txt"),
         "{screen}"
     );
-    let (id, _) = started(&press(&mut model, "backspace enter"));
+    let (id, _) = started_job(&press(&mut model, "backspace enter"));
     press(&mut model, "esc");
     for (result, said) in [
         (
@@ -208,62 +221,66 @@ fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
         (JobResult::Saved(Saved::At("/x".to_owned())), "saved: /x"),
     ] {
         let mut model = model.clone();
-        done(&mut model, id, result);
+        finish_job(&mut model, id, result);
         assert!(
-            model.overlay.is_none() && shown(&model).contains(said),
+            model.overlay.is_none() && screen_text(&model).contains(said),
             "{}",
-            shown(&model)
+            screen_text(&model)
         );
     }
 }
 
 #[test]
 fn y_copies_the_document_that_is_shown() {
-    let mut model = exporting((80, 24), RICH);
+    let mut model = export_screen((80, 24), RICH);
     assert_eq!(press(&mut model, "y"), [SideEffect::Copy(document())]);
-    assert!(shown(&model).contains("clipboard"), "{}", shown(&model));
+    assert!(
+        screen_text(&model).contains("clipboard"),
+        "{}",
+        screen_text(&model)
+    );
     assert_eq!(press(&mut model, "end y"), [], "not made yet");
     let last = Format::ALL[Format::ALL.len() - 1].name();
     assert!(
-        shown(&model).contains(&format!("enter shows the {last} first")),
+        screen_text(&model).contains(&format!("press enter to render {last} first")),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
-    let (id, _) = started(&press(&mut model, "enter"));
-    done(
+    let (id, _) = started_job(&press(&mut model, "enter"));
+    finish_job(
         &mut model,
         id,
         JobResult::Document("x".repeat(80_000).into()),
     );
     assert_eq!(press(&mut model, "y"), []);
     assert!(
-        shown(&model).contains("80 kB are more than terminals take; s saves it"),
+        screen_text(&model).contains("too large for the clipboard (80 kB);"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
 }
 
 #[test]
 fn nothing_is_exported_before_everything_was_read() {
-    let mut model = begun((80, 24), RICH);
+    let mut model = empty_session((80, 24), RICH);
     assert_eq!(press(&mut model, "e enter s y"), []);
     assert!(
-        model.overlay.is_none() && shown(&model).contains("Still collecting facts."),
+        model.overlay.is_none() && screen_text(&model).contains("Still collecting facts."),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
 }
 
 #[test]
 fn exporting_goes_on_beside_a_probe() {
-    let mut model = exporting((80, 24), RICH);
+    let mut model = export_screen((80, 24), RICH);
     press(&mut model, "p");
     let job = model.data.activity.job().unwrap();
-    done(&mut model, job, JobResult::Plan(vec!["Writes.".to_owned()]));
+    finish_job(&mut model, job, JobResult::Plan(vec!["Writes.".to_owned()]));
     press(&mut model, "y");
     assert!(model.data.activity.job().is_some());
-    let (id, _) = started(&press(&mut model, "6 s enter"));
-    done(&mut model, id, JobResult::Saved(Saved::At("/x".to_owned())));
+    let (id, _) = started_job(&press(&mut model, "6 s enter"));
+    finish_job(&mut model, id, JobResult::Saved(Saved::At("/x".to_owned())));
     assert!(model.data.activity.job().is_some(), "the probe goes on");
     assert_eq!(
         model.data.focus.target,
@@ -274,14 +291,14 @@ fn exporting_goes_on_beside_a_probe() {
 
 #[test]
 fn what_of_the_screens_before_is_not_exported_is_said_where_it_holds() {
-    const TARGETS: &str = "It is of all targets; `walwise check /srv/pg/15/main` makes one of";
-    const MACHINE: &str = "It is of the machine as it is: nothing assumed or entered affects it.";
+    const TARGETS: &str = "Covers all targets; for /srv/pg/15/main alone: `walwise check";
+    const MACHINE: &str = "Describes the real host, without assumptions or entered values.";
     for (report, several) in [(at_risk(), false), (two_targets(), true)] {
         for supposing in [false, true] {
-            let mut model = with(report.clone(), (80, 24), PLAIN);
-            model.data.supposed = supposing.then(|| Box::new(another_kernel()));
+            let mut model = session_with(report.clone(), (80, 24), PLAIN);
+            model.data.assumed_host = supposing.then(|| Box::new(another_kernel()));
             press(&mut model, "e");
-            let screen = shown(&model);
+            let screen = screen_text(&model);
             let said = screen.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(said.contains(TARGETS), several, "{screen}");
             assert_eq!(said.contains(MACHINE), supposing, "{screen}");

@@ -1,11 +1,12 @@
-//! A word typed on any screen finds its text, and typed letters are never commands.
+//! A search works on every screen, and typed letters are never commands.
 
-use super::{PLAIN, shown};
+use super::{PLAIN, screen_text};
 use crate::report::Format;
 use crate::tui::data::Activity;
 use crate::tui::model::Model;
 use crate::tui::sample::{
-    at_risk, begun, exporting, measured, press, two_targets, with, with_probe,
+    at_risk, empty_session, export_screen, measurement_after, press, session_with, two_targets,
+    with_probe,
 };
 use crate::tui::screen_id::ScreenId;
 
@@ -20,29 +21,29 @@ fn find(model: &mut Model, word: &str) {
 #[test]
 fn a_word_that_is_looked_for_is_typed_on_every_screen() {
     for screen in ScreenId::ALL {
-        let mut before = with(at_risk(), (80, 24), PLAIN);
+        let mut before = session_with(at_risk(), (80, 24), PLAIN);
         press(&mut before, screen.digit());
         let mut model = before.clone();
-        // Read as commands they would quit, measure, export and show other screens.
+        // As commands these letters would quit, measure, export and change the screen.
         find(&mut model, "qpew4");
         assert_eq!((model.exit, model.screen), (None, screen));
         assert!(
             model.overlay.is_none() && model.data.activity == Activity::Idle,
             "{screen:?}"
         );
-        let found = shown(&model);
+        let found = screen_text(&model);
         assert!(found.contains("/ qpew4_"), "{found}");
         assert!(found.contains("No matches."), "{found}");
         press(&mut model, "esc");
-        assert_eq!(shown(&model), shown(&before), "{screen:?}");
+        assert_eq!(screen_text(&model), screen_text(&before), "{screen:?}");
     }
 }
 
 #[test]
 fn what_is_found_stands_beneath_its_heading() {
-    let mut model = with(at_risk(), (80, 24), PLAIN);
+    let mut model = session_with(at_risk(), (80, 24), PLAIN);
     find(&mut model, "noatime");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("Fix first") && screen.contains("→ noatime"),
         "{screen}"
@@ -56,15 +57,15 @@ fn what_is_found_stands_beneath_its_heading() {
         model.screen,
         ScreenId::Advice,
         "what was found is chosen: {}",
-        shown(&model)
+        screen_text(&model)
     );
     press(&mut model, "esc esc");
-    assert!(shown(&model).contains("/ noatime"), "it was kept");
-    // The heading says what all beneath it is about.
-    let mut model = with(with_probe(measured(71)), (80, 40), PLAIN);
+    assert!(screen_text(&model).contains("/ noatime"), "it was kept");
+    // A heading that matches keeps everything below it.
+    let mut model = session_with(with_probe(measurement_after(71)), (80, 40), PLAIN);
     press(&mut model, "4");
     find(&mut model, "undecided");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("ext4.fast-commit") && !screen.contains("No change needed"),
         "{screen}"
@@ -73,18 +74,18 @@ fn what_is_found_stands_beneath_its_heading() {
 
 #[test]
 fn nothing_is_looked_for_before_the_machine_was_read() {
-    let mut model = begun((80, 24), PLAIN);
+    let mut model = empty_session((80, 24), PLAIN);
     find(&mut model, "word");
     assert!(
-        shown(&model).contains("reading this machine"),
+        screen_text(&model).contains("reading this host"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
 }
 
 #[test]
 fn of_a_document_the_lines_with_the_words_are_shown() {
-    let mut model = exporting((80, 24), PLAIN);
+    let mut model = export_screen((80, 24), PLAIN);
     let all = model
         .data
         .export
@@ -94,11 +95,8 @@ fn of_a_document_the_lines_with_the_words_are_shown() {
         .clone();
     let word = all.text.split_whitespace().next().unwrap().to_owned();
     find(&mut model, &word);
-    let screen = shown(&model);
-    assert!(
-        screen.contains("of these, those with the words"),
-        "{screen}"
-    );
+    let screen = screen_text(&model);
+    assert!(screen.contains("matching lines only"), "{screen}");
     assert!(
         all.text.lines().any(|line| !line.contains(&word)),
         "{}",
@@ -115,7 +113,7 @@ fn of_a_document_the_lines_with_the_words_are_shown() {
 
 #[test]
 fn another_target_is_not_looked_through_for_the_same() {
-    let mut model = with(two_targets(), (80, 24), PLAIN);
+    let mut model = session_with(two_targets(), (80, 24), PLAIN);
     find(&mut model, "noatime");
     press(&mut model, "enter ]");
     assert_eq!(model.page_state().filter, None);
@@ -124,33 +122,41 @@ fn another_target_is_not_looked_through_for_the_same() {
 #[test]
 fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_none() {
     for (keys, found) in [("w", "which fact?"), ("?", "type to filter")] {
-        let mut model = with(at_risk(), (80, 24), PLAIN);
+        let mut model = session_with(at_risk(), (80, 24), PLAIN);
         press(&mut model, keys);
-        let before = shown(&model);
+        let before = screen_text(&model);
         press(&mut model, "/");
         assert!(
-            before.contains(found) && shown(&model) == before,
+            before.contains(found) && screen_text(&model) == before,
             "{}",
-            shown(&model)
+            screen_text(&model)
         );
         press(&mut model, "r e / a");
-        assert!(shown(&model).contains("/ re/a_"), "{}", shown(&model));
+        assert!(
+            screen_text(&model).contains("/ re/a_"),
+            "{}",
+            screen_text(&model)
+        );
     }
-    // A value may well begin with it.
-    let mut model = with(at_risk(), (80, 24), PLAIN);
+    // A value may start with it.
+    let mut model = session_with(at_risk(), (80, 24), PLAIN);
     press(&mut model, "w k e r n e l . r e l e a s e enter / s");
-    assert!(shown(&model).contains("= /s_"), "{}", shown(&model));
+    assert!(
+        screen_text(&model).contains("= /s_"),
+        "{}",
+        screen_text(&model)
+    );
 }
 
 #[test]
 fn ctrl_u_takes_back_what_was_typed_wherever_something_is() {
     for keys in ["w", "?", "/", "2 /", "w k e r n e l . r e l e a s e enter"] {
-        let mut model = with(at_risk(), (80, 24), PLAIN);
+        let mut model = session_with(at_risk(), (80, 24), PLAIN);
         press(&mut model, keys);
-        let before = shown(&model);
+        let before = screen_text(&model);
         press(&mut model, "x q backspace z down");
-        assert_ne!(shown(&model), before);
+        assert_ne!(screen_text(&model), before);
         press(&mut model, "ctrl-u");
-        assert_eq!(shown(&model), before, "{keys}");
+        assert_eq!(screen_text(&model), before, "{keys}");
     }
 }

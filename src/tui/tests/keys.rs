@@ -1,4 +1,4 @@
-//! The list of commands: each key does one thing, and every footer is correct.
+//! The list of commands: each key has one effect, and every footer is correct.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use crate::tui::command;
 use crate::tui::documents::SaveState;
 use crate::tui::key::KeyPress;
 use crate::tui::model::{Model, Overlay};
-use crate::tui::room::PageRoom;
 use crate::tui::sample::{RICH, press, states};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::update::takes_text;
+use crate::tui::viewport::Viewport;
 
 #[test]
 fn keys_are_unique_and_the_ways_out_exist() {
@@ -36,7 +36,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
             .flat_map(|c| c.keys.split(' '))
             .filter(|_| takes_text(&model));
         let letters: Vec<&str> = commands_of_text
-            .filter(|key| KeyPress::named(key).types().is_some())
+            .filter(|key| KeyPress::from_name(key).typed_char().is_some())
             .collect();
         assert!(letters.is_empty(), "{name}: {letters:?} cannot be typed");
         for command in commands.iter().filter(|c| !c.footer.is_empty()) {
@@ -50,7 +50,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
     }
 }
 
-/// Keys that do two things, in what can be done now.
+/// Available keys with more than one effect.
 fn ambiguous(model: &Model) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let commands = command::commands(model, &model.view());
@@ -63,8 +63,8 @@ fn ambiguous(model: &Model) -> Vec<String> {
         .collect()
 }
 
-/// Every screen in every state that is known of the machine, every line of it selected, folded and
-/// unfolded; and that the states show every screen and everything that lies over one.
+/// Every screen in every state, with every row selected, folded and unfolded; and the states cover
+/// every screen and every overlay.
 #[test]
 fn keys_are_unique_on_every_screen_whatever_is_selected() {
     let mut screens = BTreeSet::new();
@@ -93,7 +93,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             let page = screen.page(
                 &model.data,
                 &model.page_state(),
-                PageRoom {
+                Viewport {
                     columns: 76,
                     rows: 19,
                 },
@@ -119,7 +119,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
     );
 }
 
-/// A page that is kept while the selection moves is the page that would be made now.
+/// The cached page equals the page that would be built now.
 #[test]
 fn what_is_kept_is_what_would_be_made() {
     for (name, model) in states((120, 40), RICH)

@@ -1,18 +1,18 @@
-//! Ten recorded measurements: every surface shows the same figure of the method in force under the
-//! same label, and no figure of back-to-back commits stands in its place.
+//! Ten recorded measurements: every output shows the same figure for the method in force under the
+//! same label, and never a back-to-back figure in its place.
 
 use serde_json::Value as Json;
 
-use super::{PLAIN, shown};
+use super::{PLAIN, screen_text};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::target::Flush;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult};
 use crate::report::{Format, Report, sample};
 use crate::text::{latency, micros};
-use crate::tui::sample::{measured, press, with};
+use crate::tui::sample::{measurement_after, press, session_with};
 
-/// A method with its paced commits: samples, median with its interval, 99th percentile; and its
-/// median back to back. In microseconds.
+/// A method with its paced commits: samples, median with interval, p99; and its back-to-back
+/// median. In microseconds.
 struct Recorded {
     method: Method,
     samples: u64,
@@ -39,7 +39,7 @@ const fn row(
 
 use Method::{Fdatasync, Fsync, OpenDatasync, OpenSync};
 
-/// What was measured, with the method in force.
+/// Recorded figures, with the method in force.
 const TEN: [(WalSyncMethod, [Recorded; 4]); 10] = [
     (
         WalSyncMethod::Fdatasync,
@@ -159,7 +159,7 @@ fn measurement(rows: &[Recorded]) -> Measurement {
     Measurement {
         methods: rows.iter().map(row).collect(),
         caveats: Vec::new(),
-        ..measured(71)
+        ..measurement_after(71)
     }
 }
 
@@ -186,17 +186,20 @@ fn every_surface_shows_the_same_latency() {
         let [value, low, high] = spoken.median;
         let says = latency(value, low, high, spoken.p99);
         let median = format!("{} median", micros(value));
-        let report = sample::measured(measurement(rows), *in_force, Flush::Sent);
+        let report = sample::at_risk_with(measurement(rows), *in_force, Flush::Sent);
         for (name, page) in [
             ("text", crate::report::text::render(&report)),
             ("short", Format::Text.render(&report).unwrap()),
             ("markdown", Format::Markdown.render(&report).unwrap()),
             ("html", Format::Html.render(&report).unwrap()),
-            ("overview", shown(&with(report.clone(), (100, 45), PLAIN))),
+            (
+                "overview",
+                screen_text(&session_with(report.clone(), (100, 45), PLAIN)),
+            ),
         ] {
             assert!(flat(&page).contains(&median), "{name}: {median}\n{page}");
         }
-        // Where a line has room for all of it.
+        // Formats whose lines have room for the full wording.
         for page in [
             Format::Markdown.render(&report).unwrap(),
             Format::Html.render(&report).unwrap(),
@@ -237,9 +240,9 @@ fn every_surface_shows_the_same_latency() {
                 .unwrap()
                 .contains(&format!("={}s;;;0", value / 1e6))
         );
-        let mut probe = with(report, (120, 40), PLAIN);
+        let mut probe = session_with(report, (120, 40), PLAIN);
         press(&mut probe, "3");
-        let screen = shown(&probe);
+        let screen = screen_text(&probe);
         let row = screen
             .lines()
             .find(|row| row.contains("◂ in force"))

@@ -1,36 +1,39 @@
-//! The mouse: it does what keys do, at the places that were drawn.
+//! The mouse: it acts as keys do, where elements were drawn.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{probing, shown};
+use super::{screen_text, start_probe};
+use crate::tui::click_map::{ClickMap, ClickTarget};
 use crate::tui::command;
 use crate::tui::frame;
-use crate::tui::hits::{Hit, Hits};
 use crate::tui::job::{Job, JobResult};
 use crate::tui::model::{Model, Overlay};
-use crate::tui::msg::{Msg, Pointed, SideEffect};
+use crate::tui::msg::{MouseAction, Msg, SideEffect};
 use crate::tui::sample::{
-    RICH, at_risk, click, exporting, finish, press, states, two_targets, with,
+    RICH, at_risk, click, export_screen, finish, press, session_with, states, two_targets,
 };
 use crate::tui::screen_id::ScreenId;
 use crate::tui::update::update;
 
-/// What the picture says can be clicked.
-fn drawn(model: &Model) -> Hits {
+/// The clickable areas of the picture.
+fn drawn_targets(model: &Model) -> ClickMap {
     let mut buffer = Buffer::empty(Rect::from((Position::ORIGIN, model.size)));
     frame::draw(model, &mut buffer)
 }
 
-/// The same, cell by cell.
-fn hits(model: &Model) -> Vec<(Position, Hit)> {
-    let (area, hits) = (Rect::from((Position::ORIGIN, model.size)), drawn(model));
+/// The clickable areas, cell by cell.
+fn targets_by_cell(model: &Model) -> Vec<(Position, ClickTarget)> {
+    let (area, hits) = (
+        Rect::from((Position::ORIGIN, model.size)),
+        drawn_targets(model),
+    );
     area.positions()
         .filter_map(|cell| hits.at(cell).cloned().map(|hit| (cell, hit)))
         .collect()
 }
 
-fn turn(model: &mut Model, what: Pointed) {
+fn scroll(model: &mut Model, what: MouseAction) {
     assert_eq!(update(model, Msg::Mouse(what, Position::new(10, 10))), []);
 }
 
@@ -41,30 +44,37 @@ fn a_click_presses_only_keys_that_do_something_now() {
         for (name, mut model) in states(size, RICH) {
             let commands = command::commands(&model, &model.view());
             let mut seen = Vec::new();
-            for (cell, hit) in hits(&model) {
+            for (cell, hit) in targets_by_cell(&model) {
                 let fine = match &hit {
-                    // That the target is the only one is said when it is clicked.
-                    Hit::Press(key) => commands.iter().any(|command| key.is_in(command.keys)),
-                    Hit::Line(_) | Hit::Beneath(_) | Hit::Open(..) => model.overlay.is_none(),
-                    Hit::Entry(_) => matches!(model.overlay, Some(Overlay::Help { .. })),
-                    Hit::Target(_) => matches!(model.overlay, None | Some(Overlay::Targets { .. })),
+                    // With a single target this key is disabled; clicking shows the reason.
+                    ClickTarget::Press(key) => {
+                        commands.iter().any(|command| key.is_in(command.keys))
+                    }
+                    ClickTarget::Line(_) | ClickTarget::BlockBody(_) | ClickTarget::Open(..) => {
+                        model.overlay.is_none()
+                    }
+                    ClickTarget::Entry(_) => matches!(model.overlay, Some(Overlay::Help { .. })),
+                    ClickTarget::Target(_) => {
+                        matches!(model.overlay, None | Some(Overlay::Targets { .. }))
+                    }
                 };
                 assert!(fine, "{name}: {hit:?} at {cell}");
             }
-            model.hits = drawn(&model);
+            model.hits = drawn_targets(&model);
             let mut ends = Vec::new();
-            for (cell, hit) in hits(&model) {
+            for (cell, hit) in targets_by_cell(&model) {
                 if seen.contains(&(cell.y, hit.clone())) {
                     continue;
                 }
                 seen.push((cell.y, hit));
                 let mut after = model.clone();
-                update(&mut after, Msg::Mouse(Pointed::Click, cell));
+                update(&mut after, Msg::Mouse(MouseAction::Click, cell));
                 ends.extend(after.exit.map(|_| usize::from(cell.y)));
             }
-            let screen: Vec<String> = shown(&model).lines().map(str::to_owned).collect();
+            let screen: Vec<String> = screen_text(&model).lines().map(str::to_owned).collect();
             for row in &ends {
-                let says = screen[*row].contains("quit") || screen[*row].contains("leave at once");
+                let says =
+                    screen[*row].contains("quit") || screen[*row].contains("exit immediately");
                 assert!(
                     says,
                     "{name}: it ends only where that is said: {}",
@@ -83,27 +93,27 @@ fn a_click_presses_only_keys_that_do_something_now() {
 fn tabs_target_and_footer_are_keys() {
     for screen in ScreenId::ALL {
         for width in [60, 80, 120] {
-            let mut model = with(two_targets(), (width, 24), RICH);
-            model.hits = drawn(&model);
-            let tabs = shown(&model).lines().nth(1).unwrap().to_owned();
+            let mut model = session_with(two_targets(), (width, 24), RICH);
+            model.hits = drawn_targets(&model);
+            let tabs = screen_text(&model).lines().nth(1).unwrap().to_owned();
             let column = tabs.find(&format!(" {}", screen.digit())).unwrap() + 1;
             let tab = Position::new(u16::try_from(column).unwrap(), 1);
-            update(&mut model, Msg::Mouse(Pointed::Click, tab));
+            update(&mut model, Msg::Mouse(MouseAction::Click, tab));
             assert_eq!(model.screen, screen, "{tabs}");
         }
     }
-    let mut model = with(two_targets(), (120, 24), RICH);
+    let mut model = session_with(two_targets(), (120, 24), RICH);
     click(&mut model, "1/2 ");
     assert!(matches!(model.overlay, Some(Overlay::Targets { .. })));
     click(&mut model, "· disk");
     assert!(
-        model.overlay.is_none() && shown(&model).contains("2/2 "),
+        model.overlay.is_none() && screen_text(&model).contains("2/2 "),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     click(&mut model, "t targets");
     click(&mut model, "! at risk");
-    assert!(shown(&model).contains("1/2 "));
+    assert!(screen_text(&model).contains("1/2 "));
     assert!(matches!(
         &click(&mut model, "r rescan")[..],
         [SideEffect::Start(_, Job::Collect)]
@@ -118,11 +128,11 @@ fn tabs_target_and_footer_are_keys() {
 
 #[test]
 fn a_line_is_selected_and_the_second_click_enters_it() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     click(&mut model, "remove nobarrier, r");
     assert_eq!(model.screen, ScreenId::Overview);
     assert!(
-        shown(&model)
+        screen_text(&model)
             .lines()
             .any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier, r"))
     );
@@ -145,7 +155,7 @@ fn a_line_is_selected_and_the_second_click_enters_it() {
 
 #[test]
 fn a_hop_opens_its_layer() {
-    let mut model = with(at_risk(), (80, 60), RICH);
+    let mut model = session_with(at_risk(), (80, 60), RICH);
     click(&mut model, "passed");
     assert_eq!(model.screen, ScreenId::Storage);
     let page = model.page(&model.page_state());
@@ -158,14 +168,14 @@ fn a_hop_opens_its_layer() {
 
 #[test]
 fn the_wheel_goes_through_a_page_and_through_help() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "6");
-    turn(&mut model, Pointed::WheelDown);
+    scroll(&mut model, MouseAction::WheelDown);
     assert_eq!(model.page_state().selected.as_deref(), Some("conf"));
-    turn(&mut model, Pointed::WheelUp);
+    scroll(&mut model, MouseAction::WheelUp);
     assert_eq!(model.page_state().selected.as_deref(), Some("text"));
     press(&mut model, "?");
-    turn(&mut model, Pointed::WheelDown);
+    scroll(&mut model, MouseAction::WheelDown);
     assert!(matches!(
         model.overlay,
         Some(Overlay::Help { chosen: 1, .. })
@@ -174,14 +184,14 @@ fn the_wheel_goes_through_a_page_and_through_help() {
 
 #[test]
 fn help_and_questions_are_clicked_through() {
-    let mut model = with(at_risk(), (80, 40), RICH);
+    let mut model = session_with(at_risk(), (80, 40), RICH);
     press(&mut model, "?");
     assert!(matches!(
-        &click(&mut model, "read again")[..],
+        &click(&mut model, "rescan")[..],
         [SideEffect::Start(_, Job::Collect)]
     ));
     assert!(model.overlay.is_none());
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     click(&mut model, "p probe");
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     click(&mut model, "n no");
@@ -192,12 +202,12 @@ fn help_and_questions_are_clicked_through() {
         &click(&mut model, "y start")[..],
         [SideEffect::Start(_, Job::Probe(_))]
     ));
-    let mut model = probing(at_risk());
+    let mut model = start_probe(at_risk());
     assert!(matches!(
         &click(&mut model, "c cancel")[..],
         [SideEffect::Cancel(_)]
     ));
-    let mut model = exporting((80, 24), RICH);
+    let mut model = export_screen((80, 24), RICH);
     click(&mut model, "s save");
     assert!(matches!(
         &click(&mut model, "enter save")[..],
@@ -207,11 +217,11 @@ fn help_and_questions_are_clicked_through() {
 
 #[test]
 fn m_frees_the_mouse_and_takes_it_back() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     assert_eq!(press(&mut model, "m"), [SideEffect::Mouse(false)]);
-    assert!(shown(&model).contains("m takes it back"));
+    assert!(screen_text(&model).contains("m takes it back"));
     assert_eq!(press(&mut model, "m"), [SideEffect::Mouse(true)]);
-    assert!(shown(&model).contains("m frees it"));
+    assert!(screen_text(&model).contains("m releases it"));
     press(&mut model, "?");
     assert_eq!(press(&mut model, "m"), [], "typing in help is typing");
 }

@@ -1,19 +1,23 @@
-//! The dashboard: its layouts, the list of targets, and the keys that are named until one is
-//! pressed.
+//! The dashboard: its layouts, the list of targets, and the hints before the first key press.
 
-use super::{PLAIN, shown};
+use super::{PLAIN, screen_text};
 use crate::facts::Subject;
 use crate::measure::Measurement;
 use crate::tui::model::Overlay;
 use crate::tui::sample::{
-    RICH, WORST_FIRST, at_risk, click, measured, ordered, press, two_targets, with, with_probe,
+    RICH, WORST_FIRST, all_verdict_states, at_risk, click, measurement_after, press, session_with,
+    two_targets, with_probe,
 };
 use crate::tui::screen_id::ScreenId;
 
 #[test]
 fn each_layout_shows_path_price_and_what_to_do() {
     for size in [(80, 40), (100, 30), (140, 45)] {
-        let screen = shown(&with(with_probe(measured(71)), size, PLAIN));
+        let screen = screen_text(&session_with(
+            with_probe(measurement_after(71)),
+            size,
+            PLAIN,
+        ));
         for said in [
             "AT RISK",
             "┗━━✗ ext4",
@@ -29,15 +33,21 @@ fn each_layout_shows_path_price_and_what_to_do() {
     }
 }
 
-/// Whatever has room is shown once: the price beside the path or below, the commands where rows are
+/// Nothing is shown twice: latency is beside the path or below, and commands appear if rows are
 /// left.
 #[test]
 fn rows_that_are_left_are_used() {
-    let of_height = |height| shown(&with(with_probe(measured(71)), (80, height), PLAIN));
+    let of_height = |height| {
+        screen_text(&session_with(
+            with_probe(measurement_after(71)),
+            (80, height),
+            PLAIN,
+        ))
+    };
     let (low, high) = (of_height(24), of_height(80));
     assert!(!low.contains("95 % interval"), "{low}");
     assert!(
-        high.contains("95 % interval") && high.contains("Share of commits done within"),
+        high.contains("95 % interval") && high.contains("Commits completed within"),
         "{high}"
     );
     assert!(
@@ -49,16 +59,20 @@ fn rows_that_are_left_are_used() {
 
 #[test]
 fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
-    let mut model = with(ordered(), (80, 24), PLAIN);
+    let mut model = session_with(all_verdict_states(), (80, 24), PLAIN);
     press(&mut model, "t");
-    let listed = shown(&model);
+    let listed = screen_text(&model);
     let places: Vec<usize> = WORST_FIRST
         .iter()
         .map(|path| listed.find(&format!(" {path} ")).unwrap())
         .collect();
     assert!(places.is_sorted(), "worst first:\n{listed}");
     press(&mut model, "s r v / e");
-    assert!(shown(&model).contains("/ srv/e_"), "{}", shown(&model));
+    assert!(
+        screen_text(&model).contains("/ srv/e_"),
+        "{}",
+        screen_text(&model)
+    );
     press(&mut model, "enter");
     assert!(model.overlay.is_none());
     assert_eq!(
@@ -78,7 +92,7 @@ fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
         WORST_FIRST.len() - 1,
         "round and round"
     );
-    let mut wide = with(ordered(), (140, 45), PLAIN);
+    let mut wide = session_with(all_verdict_states(), (140, 45), PLAIN);
     click(&mut wide, "≠ contradictory");
     assert_eq!(
         wide.data.focus.target.as_ref().map(Subject::name),
@@ -89,7 +103,7 @@ fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
 #[test]
 fn names_of_tabs_stay_beside_many_targets() {
     for width in [80, 100, 140] {
-        let tabs = shown(&with(ordered(), (width, 24), PLAIN))
+        let tabs = screen_text(&session_with(all_verdict_states(), (width, 24), PLAIN))
             .lines()
             .nth(1)
             .unwrap()
@@ -109,38 +123,38 @@ fn three_keys_are_named_until_the_first() {
     let mut unmeasured = at_risk();
     unmeasured.probes.clear();
     for report in [unmeasured, two_targets()] {
-        let mut model = with(report, (80, 24), RICH);
-        let row = |model: &_| shown(model).lines().nth(22).unwrap().to_owned();
+        let mut model = session_with(report, (80, 24), RICH);
+        let row = |model: &_| screen_text(model).lines().nth(22).unwrap().to_owned();
         let hint = row(&model);
         assert_eq!(hint.matches("   ").count(), 2, "{hint}");
         assert!(
-            hint.contains("p probe   enter why   ? every command"),
+            hint.contains("p probe   enter more   ? all commands"),
             "{hint}"
         );
         press(&mut model, "j");
-        assert!(!row(&model).contains("? every command"));
+        assert!(!row(&model).contains("? all commands"));
     }
 }
 
-/// A probe that was stopped keeps its rate and its intervals on the screen.
+/// A cancelled probe keeps its figures and intervals on the screen.
 #[test]
 fn figures_of_a_probe_stay_after_its_end() {
     let cut = Measurement {
         cancelled: true,
-        ..measured(12)
+        ..measurement_after(12)
     };
     for (measurement, size) in [
-        (measured(71), (80, 40)),
+        (measurement_after(71), (80, 40)),
         (cut, (80, 40)),
-        (measured(71), (140, 45)),
+        (measurement_after(71), (140, 45)),
     ] {
-        let mut model = with(with_probe(measurement), size, PLAIN);
+        let mut model = session_with(with_probe(measurement), size, PLAIN);
         press(&mut model, "3");
-        let screen = shown(&model);
+        let screen = screen_text(&model);
         for said in [
             "back to back",
             "95 % interval",
-            "Share of commits done within",
+            "Commits completed within",
             "100 %",
             "┬",
             " µs",

@@ -1,30 +1,30 @@
 //! The screen Rules: the details below a rule, and the search for a rule.
 
-use super::{PLAIN, shown};
+use super::{PLAIN, screen_text};
 use crate::facts::catalog;
-use crate::tui::room::PageRoom;
-use crate::tui::sample::{at_risk, press, with};
+use crate::tui::sample::{at_risk, press, session_with};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::viewport::Viewport;
 
-const ROOM: PageRoom = PageRoom {
+const ROOM: Viewport = Viewport {
     columns: 116,
     rows: 35,
 };
 
 #[test]
 fn pictures_of_the_rules() {
-    let mut model = with(at_risk(), (80, 60), PLAIN);
+    let mut model = session_with(at_risk(), (80, 60), PLAIN);
     press(&mut model, "5 j enter");
-    insta::assert_snapshot!("applies", shown(&model));
+    insta::assert_snapshot!("applies", screen_text(&model));
     press(&mut model, "esc / d o e s space n o t enter enter");
-    insta::assert_snapshot!("does_not_apply", shown(&model));
+    insta::assert_snapshot!("does_not_apply", screen_text(&model));
 }
 
 #[test]
 fn rules_are_found_by_id_title_and_outcome() {
-    let mut model = with(at_risk(), (80, 40), PLAIN);
+    let mut model = session_with(at_risk(), (80, 40), PLAIN);
     press(&mut model, "5");
-    let all = shown(&model);
+    let all = screen_text(&model);
     let places = [
         "Applies   ",
         "Undecided   ",
@@ -46,7 +46,7 @@ fn rules_are_found_by_id_title_and_outcome() {
         ("m i x e d", "device.mixed-caches", "pg.commit-delay"),
     ] {
         press(&mut model, &format!("/ {typed} enter"));
-        let screen = shown(&model);
+        let screen = screen_text(&model);
         assert!(
             screen.contains(found) && !screen.contains(others),
             "{typed}: {screen}"
@@ -58,7 +58,7 @@ fn rules_are_found_by_id_title_and_outcome() {
 
 #[test]
 fn no_title_has_a_placeholder_in_it() {
-    let model = with(at_risk(), (120, 40), PLAIN);
+    let model = session_with(at_risk(), (120, 40), PLAIN);
     let page = ScreenId::Rules.page(&model.data, &model.page_state(), ROOM);
     let mut open = model.page_state();
     open.unfolded

@@ -1,4 +1,4 @@
-//! The loop with a display that only records, and with work that fails in every possible way.
+//! The event loop with a recording display, and with work that fails in every possible way.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,20 +12,20 @@ use crate::deadline::Alarm;
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
-use crate::tui::job::{Job, Partial, Saved};
+use crate::tui::job::{Job, JobProgress, Saved};
 use crate::tui::jobs::{Jobs, Worker};
 use crate::tui::key::KeyPress;
 use crate::tui::msg::{Exit, Msg};
 use crate::tui::queue::InputQueue;
-use crate::tui::sample::{RICH, at_risk, text};
+use crate::tui::sample::{RICH, at_risk, buffer_text};
 use crate::tui::terminal::Display;
-use crate::tui::{Supposed, Supposition, drive, wind_down};
+use crate::tui::{AssumedHost, Supposition, event_loop, stop_jobs};
 
-/// Sends a message each time the screen shows what is waited for.
+/// Sends messages each time the screen shows the awaited text.
 struct Script {
     steps: Vec<(&'static str, Vec<Msg>)>,
     out: Sender<Msg>,
-    /// Whether a shell can continue us, and what happened to the terminal.
+    /// Whether a shell can continue us.
     shell: bool,
     log: Vec<&'static str>,
 }
@@ -38,7 +38,7 @@ impl Display for Script {
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 30));
         picture(&mut buffer);
-        let shown = text(&buffer);
+        let shown = buffer_text(&buffer);
         if self
             .steps
             .first()
@@ -51,7 +51,7 @@ impl Display for Script {
         Ok(())
     }
 
-    fn renew(&mut self, _: Size) -> io::Result<()> {
+    fn redraw(&mut self, _: Size) -> io::Result<()> {
         self.log.push("renew");
         Ok(())
     }
@@ -78,7 +78,7 @@ impl Display for Script {
     }
 }
 
-/// Reads well the first time and panics from then on; a probe waits until it is cancelled.
+/// Reads once, then panics; a probe runs until cancelled.
 #[derive(Default)]
 struct Fragile {
     reads: Mutex<u32>,
@@ -87,8 +87,8 @@ struct Fragile {
 }
 
 impl Worker for Fragile {
-    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
-        progress(Partial::Reading("mounts".to_owned()));
+    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
+        progress(JobProgress::Reading("mounts".to_owned()));
         let mut reads = self
             .reads
             .lock()
@@ -106,7 +106,7 @@ impl Worker for Fragile {
         &self,
         _: &Subject,
         cancel: &Arc<AtomicBool>,
-        _: &mut dyn FnMut(Partial),
+        _: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String> {
         while !cancel.load(Ordering::Relaxed) {
             std::thread::yield_now();
@@ -115,15 +115,15 @@ impl Worker for Fragile {
         Ok(at_risk())
     }
 
-    fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
+    fn suppose(&self, _: &[Supposition]) -> Result<AssumedHost, String> {
         Err("nothing can be supposed here".to_owned())
     }
 
-    fn want(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
+    fn choose_filesystem(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
         Err("there is no free disk".to_owned())
     }
 
-    fn raw(&self, _: &Source, _: &str) -> Vec<String> {
+    fn raw_lines(&self, _: &Source, _: &str) -> Vec<String> {
         Vec::new()
     }
 
@@ -145,7 +145,7 @@ impl Worker for Fragile {
     }
 }
 
-/// Runs a script to its end; gives how it ended, what happened to the terminal, and the worker.
+/// Runs a script to its end; returns the exit, the display's log, and the worker.
 fn play(
     shell: bool,
     steps: Vec<(&'static str, Vec<Msg>)>,
@@ -155,7 +155,7 @@ fn play(
     let as_worker: Arc<dyn Worker> = worker.clone();
     let mut jobs = Jobs::new(as_worker, out.clone());
     let ends = out.clone();
-    // Whatever is never shown is named below.
+    // A script that never finishes is ended here, and its remaining steps are reported below.
     let _alarm = Alarm::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
     let mut display = Script {
         steps,
@@ -163,7 +163,7 @@ fn play(
         shell,
         log: Vec::new(),
     };
-    let exit = drive(
+    let exit = event_loop(
         &mut display,
         &inbox,
         &InputQueue::default(),
@@ -171,21 +171,18 @@ fn play(
         RICH,
     )
     .unwrap();
-    wind_down(&mut jobs, &inbox);
+    stop_jobs(&mut jobs, &inbox);
     assert!(display.steps.is_empty(), "never shown: {:?}", display.steps);
     (exit, display.log, worker)
 }
 
 fn key(name: &str) -> Msg {
-    Msg::Key(KeyPress::named(name))
+    Msg::Key(KeyPress::from_name(name))
 }
 
 #[test]
 fn the_first_picture_comes_before_any_fact() {
-    let steps = vec![
-        ("reading this machine", vec![]),
-        ("AT RISK", vec![key("q")]),
-    ];
+    let steps = vec![("reading this host", vec![]), ("AT RISK", vec![key("q")])];
     assert_eq!(play(true, steps).0, Exit::Quit);
 }
 
@@ -194,7 +191,7 @@ fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
     let steps = vec![
         ("AT RISK", vec![key("r")]),
         (
-            "reading the machine failed: this is a bug in walwise: read it twice",
+            "reading the host failed: this is a bug in walwise: read it twice",
             vec![key("4")],
         ),
         ("Plan, in order of application", vec![key("q")]),
@@ -221,13 +218,13 @@ fn a_terminal_that_is_closed_says_so_twice_and_the_probe_still_tidies_up() {
     jobs.start(1, Job::Probe(Subject::host()));
     out.send(Msg::Hangup).unwrap();
     out.send(Msg::Signal(signal_hook::consts::SIGHUP)).unwrap();
-    wind_down(&mut jobs, &inbox);
-    assert!(!jobs.has_to_tidy());
+    stop_jobs(&mut jobs, &inbox);
+    assert!(!jobs.has_cleanup());
 }
 
 #[test]
 fn while_a_shell_has_the_terminal_nothing_is_drawn() {
-    // What arrives while it is suspended is taken, and drawn only after it was continued.
+    // Input during a suspension is processed, but drawn only after being continued.
     let first = vec![
         key("ctrl-z"),
         key("4"),
@@ -252,7 +249,7 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
     let down = place(Format::Udev) - place(Format::Text);
     let steps = vec![
         ("AT RISK", vec![key("e")]),
-        ("Export   the report", vec![key("enter")]),
+        ("Export   same output", vec![key("enter")]),
         ("as text", vec![key("s")]),
         ("Save as text", vec![key("enter")]),
         ("Replace it?", vec![key("y")]),
@@ -298,11 +295,11 @@ fn an_interrupt_passes_all_that_was_typed_before_it() {
         log: Vec::new(),
     };
     let input = InputQueue::default();
-    // Without the interrupt the first of them would leave.
+    // Without the interrupt the first key would quit.
     input.push(["q", "s", "ctrl-c", "y"].map(key).into());
     out.send(Msg::Input).unwrap();
     assert_eq!(
-        drive(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(),
+        event_loop(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(),
         Exit::Signal(2)
     );
 }

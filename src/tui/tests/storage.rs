@@ -2,24 +2,24 @@
 
 use ratatui::layout::Size;
 
-use super::{Job, JobResult, Msg, PLAIN, SideEffect, shown, update};
+use super::{Job, JobResult, Msg, PLAIN, SideEffect, screen_text, update};
 use crate::facts::catalog::target;
 use crate::facts::{Source, Subject};
 use crate::report::{DirectoryRow, LayerRow, sample};
 use crate::rules::{Finding, Level, Outcome};
-use crate::tui::sample::{RICH, at_risk, press, with};
+use crate::tui::sample::{RICH, at_risk, press, session_with};
 use crate::tui::screen_id::ScreenId;
 
 #[test]
 fn pictures_of_the_storage() {
-    let mut model = with(at_risk(), (80, 60), PLAIN);
+    let mut model = session_with(at_risk(), (80, 60), PLAIN);
     press(&mut model, "2 j j j j enter j j enter");
-    insta::assert_snapshot!("unfolded", shown(&model));
-    let mut model = with(at_risk(), (120, 40), RICH);
+    insta::assert_snapshot!("unfolded", screen_text(&model));
+    let mut model = session_with(at_risk(), (120, 40), RICH);
     press(&mut model, "2 j j j j enter j j enter");
-    insta::assert_snapshot!("pane", shown(&model));
+    insta::assert_snapshot!("pane", screen_text(&model));
     press(&mut model, "esc esc u");
-    insta::assert_snapshot!("unknown", shown(&model));
+    insta::assert_snapshot!("unknown", screen_text(&model));
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
         "{bad:?}"
     );
     report.findings.push(bad);
-    let mut model = with(report, (80, 24), PLAIN);
+    let mut model = session_with(report, (80, 24), PLAIN);
     press(&mut model, "2 end N N");
-    let lines = shown(&model);
+    let lines = screen_text(&model);
     assert!(
         lines
             .lines()
@@ -61,10 +61,9 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     );
 }
 
-/// What is on the screen of the storage while each layer is opened and all about it read to its
-/// end.
+/// Everything that Storage shows while each layer is opened and scrolled to its end.
 fn all_of_the_storage(size: (u16, u16)) -> String {
-    let mut model = with(at_risk(), size, PLAIN);
+    let mut model = session_with(at_risk(), size, PLAIN);
     press(&mut model, "2 v");
     let page = model.page(&model.page_state());
     let layers: Vec<String> = page
@@ -74,13 +73,13 @@ fn all_of_the_storage(size: (u16, u16)) -> String {
     assert!(layers.len() > 7, "{layers:?}");
     let mut seen = String::new();
     for layer in layers {
-        let mut model = with(at_risk(), size, PLAIN);
+        let mut model = session_with(at_risk(), size, PLAIN);
         press(&mut model, "2 v");
         model.pages.entry(ScreenId::Storage).or_default().selected = Some(layer);
         press(&mut model, "enter");
         let mut before = String::new();
-        while before != shown(&model) {
-            before = shown(&model);
+        while before != screen_text(&model) {
+            before = screen_text(&model);
             seen.push_str(&before);
             press(&mut model, "j");
         }
@@ -112,12 +111,12 @@ fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
             .flat_map(|v| &v.paths)
             .flat_map(|path| &path.evidence)
         {
-            let words = piece.says.split_whitespace().next_back().unwrap();
-            assert!(seen.contains(words), "{size:?}: {}", piece.says);
+            let words = piece.text.split_whitespace().next_back().unwrap();
+            assert!(seen.contains(words), "{size:?}: {}", piece.text);
         }
         assert!(
             seen.contains("controller.battery"),
-            "{size:?}: what nobody asked for and is missing"
+            "{size:?}: never collected and missing"
         );
         assert!(
             seen.contains("unknown: denied"),
@@ -129,8 +128,8 @@ fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
 #[test]
 fn what_else_shares_the_disks_is_said() {
     let mut report = at_risk();
-    let (of, source) = (sample::data(), || Source::derived(["target.roles"]));
-    report.facts.know(
+    let (of, source) = (sample::data_target(), || Source::derived(["target.roles"]));
+    report.facts.insert_known(
         &of,
         &target::SHARES_DISK,
         vec!["/srv/wal".to_owned()],
@@ -138,7 +137,7 @@ fn what_else_shares_the_disks_is_said() {
     );
     report
         .facts
-        .know(&of, &target::SWAP_BESIDE, vec!["sdb".to_owned()], source());
+        .insert_known(&of, &target::SWAP_BESIDE, vec!["sdb".to_owned()], source());
     let row = |path: &str| DirectoryRow {
         role: "wal".to_owned(),
         path: path.to_owned(),
@@ -146,12 +145,12 @@ fn what_else_shares_the_disks_is_said() {
     };
     report.targets[0].directories = vec![row("/srv/pg/15/main/pg_wal")];
     for width in [60, 80, 120] {
-        let mut model = with(report.clone(), (width, 40), PLAIN);
+        let mut model = session_with(report.clone(), (width, 40), PLAIN);
         press(&mut model, "2");
-        let screen = shown(&model);
+        let screen = screen_text(&model);
         for said in [
             "Shares the disks with /srv/wal.",
-            "Swap is on the same disk: sdb",
+            "Swap on the same disk: sdb",
             "wal  no verdict  /srv/pg/15/main/pg_wal",
         ] {
             assert!(screen.contains(said), "{said}: {screen}");
@@ -162,12 +161,16 @@ fn what_else_shares_the_disks_is_said() {
 #[test]
 fn a_filter_is_typed_kept_and_ended() {
     for size in [(80, 24), (120, 40)] {
-        let mut model = with(at_risk(), size, PLAIN);
+        let mut model = session_with(at_risk(), size, PLAIN);
         press(&mut model, "2 / s d a space q q");
         assert_eq!(model.exit, None, "typing is typing");
-        assert!(shown(&model).contains("No matches."), "{}", shown(&model));
+        assert!(
+            screen_text(&model).contains("No matches."),
+            "{}",
+            screen_text(&model)
+        );
         press(&mut model, "backspace backspace m o d e l");
-        let screen = shown(&model);
+        let screen = screen_text(&model);
         assert!(
             screen.contains("/ sda model_") && screen.contains("device.model"),
             "{screen}"
@@ -177,14 +180,14 @@ fn a_filter_is_typed_kept_and_ended() {
             "{screen}"
         );
         press(&mut model, "enter");
-        assert!(!shown(&model).contains("model_"), "it is kept");
+        assert!(!screen_text(&model).contains("model_"), "it is kept");
         press(&mut model, "?");
         assert!(model.overlay.is_some(), "keys are commands again");
         press(&mut model, "esc esc");
         assert!(
-            shown(&model).contains("md0") && model.screen == ScreenId::Storage,
+            screen_text(&model).contains("md0") && model.screen == ScreenId::Storage,
             "{}",
-            shown(&model)
+            screen_text(&model)
         );
         press(&mut model, "/ esc");
         assert_eq!(
@@ -198,9 +201,9 @@ fn a_filter_is_typed_kept_and_ended() {
 
 #[test]
 fn only_what_is_unknown_is_what_the_header_counts() {
-    let mut model = with(at_risk(), (80, 40), PLAIN);
+    let mut model = session_with(at_risk(), (80, 40), PLAIN);
     press(&mut model, "2 u");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("mount.ext4.features") || screen.contains("ext4.features"),
         "{screen}"
@@ -209,20 +212,20 @@ fn only_what_is_unknown_is_what_the_header_counts() {
     assert!(!screen.contains("device.model"), "{screen}");
     assert_eq!(
         screen.matches("unknown: ").count(),
-        model.data.focus.unknown,
+        model.data.focus.unknown_count,
         "{screen}"
     );
     press(&mut model, "u");
-    assert!(!shown(&model).contains("controller.battery"));
+    assert!(!screen_text(&model).contains("controller.battery"));
     press(&mut model, "1 u");
-    assert_eq!(shown(&model), screen, "one key from everywhere");
+    assert_eq!(screen_text(&model), screen, "one key from everywhere");
     press(&mut model, "1 u");
-    assert_eq!(shown(&model), screen, "and it stays so");
+    assert_eq!(screen_text(&model), screen, "and it stays so");
 }
 
 #[test]
 fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
-    let mut model = with(at_risk(), (120, 40), PLAIN);
+    let mut model = session_with(at_risk(), (120, 40), PLAIN);
     press(&mut model, "2");
     let asked = (0..60).find_map(|_| match &press(&mut model, "j enter")[..] {
         [SideEffect::Start(job, Job::Raw(source, value))] => {
@@ -232,9 +235,9 @@ fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
     });
     let (job, source, value) = asked.unwrap();
     assert!(
-        shown(&model).contains(&source.to_string()),
+        screen_text(&model).contains(&source.to_string()),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     let lines = vec!["as the machine said it".to_owned()];
     update(
@@ -242,24 +245,24 @@ fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
         Msg::Done(job, JobResult::Raw(source, value, lines)),
     );
     assert!(
-        shown(&model).contains("as the machine said it"),
+        screen_text(&model).contains("as the machine said it"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     assert_eq!(press(&mut model, "enter enter"), [], "it is known now");
-    assert!(shown(&model).contains("as the machine said it"));
+    assert!(screen_text(&model).contains("as the machine said it"));
 }
 
 #[test]
 fn an_unknown_among_the_facts_can_be_stated() {
-    let mut model = with(at_risk(), (80, 60), PLAIN);
+    let mut model = session_with(at_risk(), (80, 60), PLAIN);
     press(&mut model, "2 u");
     let stated = (0..40).find_map(|_| {
         press(&mut model, "j i");
-        let screen = shown(&model);
+        let screen = screen_text(&model);
         press(&mut model, "esc");
         screen
-            .contains("State by hand: controller.battery")
+            .contains("Enter value: controller.battery")
             .then_some(screen)
     });
     assert!(
@@ -270,7 +273,7 @@ fn an_unknown_among_the_facts_can_be_stated() {
 
 #[test]
 fn without_room_for_a_pane_keys_go_to_the_page() {
-    let mut model = with(at_risk(), (120, 40), PLAIN);
+    let mut model = session_with(at_risk(), (120, 40), PLAIN);
     press(&mut model, "2 enter j");
     assert!(
         model.page_state().selected.is_none(),
@@ -290,22 +293,22 @@ fn without_room_for_a_pane_keys_go_to_the_page() {
     );
 }
 
-/// The usual terminals, a wide one in which the facts stand in a pane, and a narrow one.
+/// Usual terminals, a wide one with a pane, and a narrow one.
 #[test]
 fn no_value_name_or_reason_is_cut() {
     let mut report = at_risk();
     let (of, long) = (
-        sample::data(),
+        sample::data_target(),
         "a value that is longer than the column it stands in, and than most others",
     );
-    report.facts.know(
+    report.facts.insert_known(
         &of,
         &target::SHARES_DISK,
         vec![long.to_owned()],
         Source::derived(["target.roles"]),
     );
     for size in [(60, 40), (80, 40), (120, 40), (160, 40)] {
-        let mut model = with(report.clone(), size, PLAIN);
+        let mut model = session_with(report.clone(), size, PLAIN);
         press(&mut model, "2");
         press(&mut model, "v");
         if size.0 < 100 {
@@ -321,7 +324,11 @@ fn no_value_name_or_reason_is_cut() {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let words: Vec<&str> = said.split(' ').collect();
         for word in long.split(' ').chain(["target.shares_disk_with"]) {
-            assert!(words.contains(&word), "{size:?}, {word}: {}", shown(&model));
+            assert!(
+                words.contains(&word),
+                "{size:?}, {word}: {}",
+                screen_text(&model)
+            );
         }
     }
 }

@@ -3,18 +3,20 @@
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
-use super::{ASCII, PLAIN, shown};
+use super::{ASCII, PLAIN, screen_text};
 use crate::tui::model::Model;
-use crate::tui::sample::{RICH, at_risk, exporting, picture, press, states, styled, with};
+use crate::tui::sample::{
+    RICH, at_risk, export_screen, picture, press, session_with, states, styled_text,
+};
 use crate::tui::theme::Theme;
 
-/// The usual terminal, a wide one, and about the narrowest there can be.
+/// The usual terminal, a wide one, and nearly the narrowest supported.
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 20)];
 
-/// Each screen with a database at risk, as it is when one comes to it.
+/// Each screen of a database at risk, as first shown.
 fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
     let session = |keys: &str| {
-        let mut model = with(at_risk(), size, theme);
+        let mut model = session_with(at_risk(), size, theme);
         press(&mut model, keys);
         model
     };
@@ -27,7 +29,7 @@ fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
         ("probe", probe.unwrap().1),
         ("advice", session("4")),
         ("rules", session("5")),
-        ("export", exporting(size, theme)),
+        ("export", export_screen(size, theme)),
     ]
 }
 
@@ -35,13 +37,16 @@ fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
 fn every_screen_at_every_usual_size() {
     for (width, height) in SIZES {
         for (name, model) in screens((width, height), RICH) {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), styled(&picture(&model)));
+            insta::assert_snapshot!(
+                format!("{name}_{width}x{height}"),
+                styled_text(&picture(&model))
+            );
         }
     }
 }
 
-/// So the pictures without colours are those above: every character, bold, dim and underlined is
-/// the same.
+/// So the plain pictures need no snapshots: characters and modifiers are those of the coloured
+/// ones.
 #[test]
 fn without_colour_only_colours_are_missing() {
     let mut all: Vec<((u16, u16), &str, Model, Model)> = Vec::new();
@@ -91,13 +96,13 @@ fn ascii_terminals_get_ascii() {
         .into_iter()
         .zip(states((100, 30), PLAIN))
     {
-        let drawn = shown(&model);
+        let drawn = screen_text(&model);
         assert!(drawn.is_ascii(), "{name}:\n{drawn}");
-        // What has no place in ASCII becomes a question mark; those that are meant are in both.
+        // Unmapped characters become question marks; intended ones are in both.
         let marks = |text: &str| text.matches('?').count();
         assert_eq!(
             marks(&drawn),
-            marks(&shown(&rich)),
+            marks(&screen_text(&rich)),
             "{name}: unmapped\n{drawn}"
         );
     }
@@ -105,28 +110,28 @@ fn ascii_terminals_get_ascii() {
 
 #[test]
 fn what_is_seen_of_an_advice() {
-    let mut model = with(at_risk(), (120, 40), RICH);
+    let mut model = session_with(at_risk(), (120, 40), RICH);
     press(&mut model, "4 j enter");
-    insta::assert_snapshot!("advice_why", shown(&model));
-    let mut model = with(at_risk(), (120, 40), RICH);
+    insta::assert_snapshot!("advice_why", screen_text(&model));
+    let mut model = session_with(at_risk(), (120, 40), RICH);
     press(&mut model, "enter");
-    insta::assert_snapshot!("overview_evidence", shown(&model));
+    insta::assert_snapshot!("overview_evidence", screen_text(&model));
 }
 
 #[test]
 fn what_is_seen_of_a_probe() {
     for (name, model) in states((80, 24), RICH) {
         match name {
-            "before a probe" => insta::assert_snapshot!("probe_before", shown(&model)),
-            "probing" => insta::assert_snapshot!("probe_running", shown(&model)),
+            "before a probe" => insta::assert_snapshot!("probe_before", screen_text(&model)),
+            "probing" => insta::assert_snapshot!("probe_running", screen_text(&model)),
             _ => {}
         }
     }
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "3 enter");
-    insta::assert_snapshot!("probe_why", shown(&model));
+    insta::assert_snapshot!("probe_why", screen_text(&model));
     let probing = states((100, 30), ASCII)
         .into_iter()
         .find(|(name, _)| *name == "probing");
-    insta::assert_snapshot!("probe_ascii", shown(&probing.unwrap().1));
+    insta::assert_snapshot!("probe_ascii", screen_text(&probing.unwrap().1));
 }

@@ -1,37 +1,43 @@
-//! What if: an assumed fact, its effects beside the real machine, and no way to open anything that
-//! can lose data.
+//! Assumptions: their effects next to the real host, and that they never unlock anything that can
+//! lose data.
 
 use proptest::prelude::*;
 use ratatui::layout::Size;
 
 use super::*;
 use crate::facts::{Value, catalog};
-use crate::report::telling::words::takes;
+use crate::report::view::wording::plan_interruptions;
 use crate::report::{Assumed, WhatIf};
 use crate::rules::{Outcome, Risk};
+use crate::tui::hypothesis::{AssumedHost, Supposition};
 use crate::tui::sample::another_kernel;
-use crate::tui::supposed::{Supposed, Supposition};
 
-fn supposed(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = with(at_risk(), size, theme);
+fn with_assumption(size: (u16, u16), theme: Theme) -> Model {
+    let mut model = session_with(at_risk(), size, theme);
     press(&mut model, "w k e r n enter 4 . 1 4 . 2 0 0 enter");
-    finish(&mut model, JobResult::Supposed(Box::new(another_kernel())));
+    finish(
+        &mut model,
+        JobResult::AssumedHost(Box::new(another_kernel())),
+    );
     model
 }
 
-/// Everything that a page says, however long it is.
-fn whole(model: &Model) -> String {
+/// The whole page, however long.
+fn full_page(model: &Model) -> String {
     let mut model = model.clone();
     model.size = Size::new(120, 300);
     press(&mut model, "g");
-    shown(&model)
+    screen_text(&model)
 }
 
 #[test]
 fn pictures_of_what_if() {
     for (name, model) in states((80, 24), RICH) {
         if ["which fact", "which value", "no such value", "stating"].contains(&name) {
-            insta::assert_snapshot!(format!("what_if_{}", name.replace(' ', "_")), shown(&model));
+            insta::assert_snapshot!(
+                format!("what_if_{}", name.replace(' ', "_")),
+                screen_text(&model)
+            );
         }
     }
     for (size, at) in [
@@ -39,24 +45,28 @@ fn pictures_of_what_if() {
         ((120, 40), "120x40"),
         ((60, 20), "60x20"),
     ] {
-        let mut model = supposed(size, RICH);
-        insta::assert_snapshot!(format!("what_if_overview_{at}"), shown(&model));
+        let mut model = with_assumption(size, RICH);
+        insta::assert_snapshot!(format!("what_if_overview_{at}"), screen_text(&model));
         press(&mut model, "4 g");
-        insta::assert_snapshot!(format!("what_if_advice_{at}"), shown(&model));
+        insta::assert_snapshot!(format!("what_if_advice_{at}"), screen_text(&model));
     }
     insta::assert_snapshot!(
         "what_if_no_colour",
-        styled(&picture(&supposed((80, 24), PLAIN)))
+        styled_text(&picture(&with_assumption((80, 24), PLAIN)))
     );
 }
 
 #[test]
 fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "w");
-    assert!(shown(&model).contains("often"), "{}", shown(&model));
+    assert!(
+        screen_text(&model).contains("common"),
+        "{}",
+        screen_text(&model)
+    );
     press(&mut model, "v e r s i o n space h o s t");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("kernel.version") && !screen.contains("kernel.release"),
         "{screen}"
@@ -67,14 +77,14 @@ fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
     );
     press(&mut model, "esc w m o u n t . o p t enter");
     assert!(
-        shown(&model).contains("rw,relatime"),
+        screen_text(&model).contains("rw,relatime"),
         "what it is now: {}",
-        shown(&model)
+        screen_text(&model)
     );
     assert_eq!(press(&mut model, "enter"), [], "nothing is typed yet");
     press(&mut model, "tab");
     assert!(
-        shown(&model).contains("= rw,relatime_"),
+        screen_text(&model).contains("= rw,relatime_"),
         "the present value is there to be changed"
     );
     let started = press(&mut model, "backspace q enter");
@@ -89,22 +99,25 @@ fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
     );
     assert_eq!(press(&mut model, "enter"), [], "one at a time");
     finish(&mut model, JobResult::Failed("`rw` is not".to_owned()));
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
         screen.contains("`rw` is not") && screen.contains("rw,relatimq_"),
         "{screen}"
     );
     press(&mut model, "esc");
-    assert!(shown(&model).contains("which fact?"), "back to the facts");
+    assert!(
+        screen_text(&model).contains("which fact?"),
+        "back to the facts"
+    );
     press(&mut model, "esc");
     assert!(model.overlay.is_none() && model.exit.is_none());
 }
 
 #[test]
 fn words_are_chosen_from_what_the_fact_can_be() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "w b a t t e r y space s d a enter");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     for word in ["healthy", "charging", "failed", "absent"] {
         assert!(screen.contains(word), "{word}: {screen}");
     }
@@ -117,28 +130,28 @@ fn words_are_chosen_from_what_the_fact_can_be() {
 
 #[test]
 fn what_would_be_different_stands_beside_the_machine_as_it_is() {
-    let real = with(at_risk(), (120, 40), RICH);
-    let mut model = supposed((120, 40), RICH);
-    let overview = whole(&model);
+    let real = session_with(at_risk(), (120, 40), RICH);
+    let mut model = with_assumption((120, 40), RICH);
+    let overview = full_page(&model);
     for says in [
         "AT RISK",
         "unproven",
         "kernel.release = 4.14.200 (assumed; actual: 6.1.0-28-amd64)",
-        "W leaves",
+        "W ends",
     ] {
         assert!(overview.contains(says), "{says}: {overview}");
     }
     press(&mut model, "4");
-    let advice = whole(&model);
+    let advice = full_page(&model);
     for says in [
         "Title of ext4.option-ignored (ext4.option-ignored)",
-        "kernel.vendor of host: not known → mainline (assumed)",
+        "kernel.vendor of host: unknown → mainline (assumed)",
         "without  mount.options: ",
         "Assumptions do not affect plans, exports or the exit code.",
     ] {
         assert!(advice.contains(says), "{says}: {advice}");
     }
-    // The real plan is whole and in its place, and what is copied is of the real machine.
+    // The real plan is complete and in its place, and copied commands are for the real host.
     let mut plain = real.clone();
     press(&mut plain, "4");
     let of_plan = |screen: &str| {
@@ -147,11 +160,11 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
         let lines = lines.take_while(|line| !line.contains("────"));
         lines.map(|line| line.replace('▸', " ")).collect::<Vec<_>>()
     };
-    assert_eq!(of_plan(&advice), of_plan(&whole(&plain)));
+    assert_eq!(of_plan(&advice), of_plan(&full_page(&plain)));
     for screen in ["1", "3", "4"] {
         press(&mut model, screen);
         assert!(
-            shown(&model).contains("WHAT IF  kernel.release = 4.14.200"),
+            screen_text(&model).contains("WHAT IF  kernel.release = 4.14.200"),
             "on every screen"
         );
     }
@@ -161,9 +174,9 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
         press(&mut plain, screen);
         press(&mut model, screen);
         model.notice = None;
-        // Where one came from, and what Esc therefore does, may be another.
+        // The footer depends on the previous screen.
         let page = |model: &Model| {
-            let shown = whole(model);
+            let shown = full_page(model);
             shown
                 .lines()
                 .filter(|line| !line.contains("q quit"))
@@ -177,9 +190,9 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
 #[test]
 #[ignore = "exhaustive"]
 fn what_can_lose_data_is_named_and_cannot_be_copied() {
-    let mut model = supposed((120, 40), RICH);
+    let mut model = with_assumption((120, 40), RICH);
     press(&mut model, "4");
-    let page = whole(&model);
+    let page = full_page(&model);
     assert!(
         page.contains("Would be offered") && page.contains("add nobarrier on /srv"),
         "{page}"
@@ -193,7 +206,7 @@ fn what_can_lose_data_is_named_and_cannot_be_copied() {
             };
             assert!(!text.contains("nobarrier"), "{text}");
         }
-        let screen = whole(&model);
+        let screen = full_page(&model);
         assert!(
             !screen.contains("remount,nobarrier /srv\n") || screen.contains("undo"),
             "{screen}"
@@ -214,12 +227,12 @@ fn what_can_lose_data_is_named_and_cannot_be_copied() {
 
 #[test]
 fn suppositions_add_up_are_changed_and_taken_back() {
-    let mut model = supposed((80, 24), RICH);
+    let mut model = with_assumption((80, 24), RICH);
     press(&mut model, "w");
     assert!(
-        shown(&model).contains("supposed 4.14.200"),
+        screen_text(&model).contains("assumed 4.14.200"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     let started = press(&mut model, "esc w f s t y p e enter x f s enter");
     let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else {
@@ -229,30 +242,33 @@ fn suppositions_add_up_are_changed_and_taken_back() {
     assert_eq!(facts, ["kernel.release", "mount.fstype"]);
     let mut both = another_kernel();
     both.suppositions.clone_from(all);
-    finish(&mut model, JobResult::Supposed(Box::new(both)));
-    // Chosen again it has another value, not two.
+    finish(&mut model, JobResult::AssumedHost(Box::new(both)));
+    // Choosing a fact again replaces its value.
     let started = press(&mut model, "w f s t y p e enter z f s enter");
     let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else {
         panic!("{started:?}")
     };
     let values: Vec<&str> = all.iter().map(|one| one.value.as_str()).collect();
     assert_eq!(values, ["4.14.200", "zfs"]);
-    finish(&mut model, JobResult::Supposed(Box::new(another_kernel())));
-    // The last one taken back is the machine as it is.
+    finish(
+        &mut model,
+        JobResult::AssumedHost(Box::new(another_kernel())),
+    );
+    // Removing the last assumption returns to the real host.
     press(&mut model, "w enter");
     assert!(
-        shown(&model).contains("as it really is"),
+        screen_text(&model).contains("the real value"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     assert_eq!(press(&mut model, "enter"), []);
-    assert!(model.data.supposed.is_none() && model.overlay.is_none());
-    assert!(!shown(&model).contains("WHAT IF"));
+    assert!(model.data.assumed_host.is_none() && model.overlay.is_none());
+    assert!(!screen_text(&model).contains("WHAT IF"));
 }
 
 #[test]
 fn a_machine_read_anew_has_it_worked_out_anew() {
-    let mut model = supposed((80, 24), RICH);
+    let mut model = with_assumption((80, 24), RICH);
     press(&mut model, "r");
     let effects = finish(&mut model, JobResult::Report(Box::new(at_risk())));
     assert!(
@@ -264,25 +280,25 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
         &mut model,
         JobResult::Failed("there is no such fact any more".to_owned()),
     );
-    assert!(model.data.supposed.is_none());
-    assert!(shown(&model).contains("no assumptions any more: there is no such fact any more"));
-    // Whoever leaves meanwhile has left.
+    assert!(model.data.assumed_host.is_none());
+    assert!(screen_text(&model).contains("assumptions dropped: there is no such fact any more"));
+    // A result that arrives after leaving is dropped.
     let job = left.data.activity.job().unwrap();
     press(&mut left, "W");
     update(
         &mut left,
-        Msg::Done(job, JobResult::Supposed(Box::new(another_kernel()))),
+        Msg::Done(job, JobResult::AssumedHost(Box::new(another_kernel()))),
     );
-    assert!(left.data.supposed.is_none() && left.data.activity == Activity::Idle);
+    assert!(left.data.assumed_host.is_none() && left.data.activity == Activity::Idle);
 }
 
 #[test]
 fn what_is_not_known_has_the_keys_that_settle_it() {
-    let mut model = with(at_risk(), (120, 60), RICH);
+    let mut model = session_with(at_risk(), (120, 60), RICH);
     press(&mut model, "G enter");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
-        screen.contains("root adds") && screen.contains("states it by hand"),
+        screen.contains("root adds") && screen.contains("enters a value"),
         "{screen}"
     );
     assert_eq!(
@@ -290,12 +306,12 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
         [SideEffect::Copy("sudo walwise /srv/pg/15/main".to_owned())]
     );
     press(&mut model, "i");
-    let screen = shown(&model);
+    let screen = screen_text(&model);
     assert!(
-        screen.contains("State by hand: ext4.features of mount /srv"),
+        screen.contains("Enter value: ext4.features of mount /srv"),
         "{screen}"
     );
-    assert!(screen.contains("not known: denied"), "{screen}");
+    assert!(screen.contains("unknown: denied"), "{screen}");
     press(&mut model, "esc");
     assert!(model.overlay.is_none(), "there is no list to return to");
     press(&mut model, "i");
@@ -303,15 +319,15 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
     let [SideEffect::Start(_, Job::Suppose(all))] = &effects[..] else {
         panic!("{effects:?}")
     };
-    let stated = crate::tui::Supposed {
+    let stated = crate::tui::AssumedHost {
         suppositions: all.clone(),
         ..another_kernel()
     };
-    finish(&mut model, JobResult::Supposed(Box::new(stated)));
+    finish(&mut model, JobResult::AssumedHost(Box::new(stated)));
     assert!(
-        whole(&model).contains("stated: fast_commit"),
+        full_page(&model).contains("stated: fast_commit"),
         "{}",
-        whole(&model)
+        full_page(&model)
     );
     press(&mut model, "g");
     assert_eq!(
@@ -321,7 +337,7 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
     );
     let mut capture = at_risk();
     capture.host.live = false;
-    let mut capture = with(capture, (120, 40), RICH);
+    let mut capture = session_with(capture, (120, 40), RICH);
     press(&mut capture, "G");
     assert_eq!(
         press(&mut capture, "y"),
@@ -333,39 +349,47 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
 #[test]
 fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
     for report in [at_risk(), sample::free_disk()] {
-        let mut model = with(report, (120, 40), RICH);
+        let mut model = session_with(report, (120, 40), RICH);
         press(&mut model, "4");
-        let says = takes(model.data.plan().unwrap()).join("; ");
+        let says = plan_interruptions(model.data.plan().unwrap()).join("; ");
         assert!(
-            whole(&model).contains(&format!("interrupts  {says}")),
+            full_page(&model).contains(&format!("interrupts  {says}")),
             "{says}: {}",
-            whole(&model)
+            full_page(&model)
         );
     }
 }
 
-/// Whatever the text report says of a step stands beneath its line on the screen.
+/// The screen shows whatever the text report has about a step.
 #[test]
 fn a_step_is_told_as_in_the_text() {
-    for report in sample::all() {
+    for report in sample::all_samples() {
         let text = crate::report::text::render(&report);
-        let mut model = with(report, (120, 40), RICH);
+        let mut model = session_with(report, (120, 40), RICH);
         press(&mut model, "4");
         let plan = model.data.plan().unwrap().clone();
         for step in plan.steps.iter().chain(&plan.options) {
             model.pages.clear();
             let state = model.pages.entry(model.screen).or_default();
-            let key = crate::report::telling::About::step(step).key;
+            let key = crate::report::view::ItemRef::step(step).key;
             state
                 .unfolded
                 .extend([key.clone(), format!("option {key}")]);
-            let page = squeezed(&whole(&model));
-            for label in ["affects", "price", "or", "lasts", "apply", "verify", "undo"] {
-                for said in of_step(&text, step, label) {
+            let page = without_whitespace(&full_page(&model));
+            for label in [
+                "affects",
+                "trade-off",
+                "or",
+                "lasts",
+                "apply",
+                "verify",
+                "undo",
+            ] {
+                for said in step_text(&text, step, label) {
                     assert!(
-                        page.contains(&squeezed(&said)),
+                        page.contains(&without_whitespace(&said)),
                         "{label} {said}:\n{}",
-                        whole(&model)
+                        full_page(&model)
                     );
                 }
             }
@@ -373,16 +397,16 @@ fn a_step_is_told_as_in_the_text() {
     }
 }
 
-fn squeezed(text: &str) -> String {
+fn without_whitespace(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// What the text report has behind a label in the part about a step.
-fn of_step(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
+/// The text after a label in the report's part about a step.
+fn step_text(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
     let head = format!(
         "{} of {}: ",
         step.advice.setting,
-        crate::report::telling::words::subject(&step.subject)
+        crate::report::view::wording::subject_name(&step.subject)
     );
     let lines = text
         .lines()
@@ -395,8 +419,8 @@ fn of_step(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
         .collect()
 }
 
-/// What comes of a fact that somebody states: one rule applies then, another does not.
-fn stated() -> Supposed {
+/// The effect of an entered fact: one rule now applies, another does not.
+fn with_entered_fact() -> AssumedHost {
     let (real, mut then) = (at_risk(), at_risk());
     then.findings
         .retain(|finding| finding.rule != "ext4.journal-features");
@@ -408,7 +432,7 @@ fn stated() -> Supposed {
         finding.outcome = Outcome::Applies;
     }
     let (subject, fact) = (Subject::mount("/srv"), "ext4.features");
-    let really = real.facts.named(&subject, fact).clone();
+    let really = real.facts.reading_by_name(&subject, fact).clone();
     let value = Value::List(vec!["fast_commit".to_owned()]);
     let assumed = vec![Assumed {
         subject: subject.clone(),
@@ -421,7 +445,7 @@ fn stated() -> Supposed {
         fact,
         value: "fast_commit".to_owned(),
     }];
-    Supposed {
+    AssumedHost {
         suppositions,
         what_if: WhatIf::new(assumed, &real, &then, &then),
         report: then,
@@ -435,15 +459,18 @@ fn flat(text: &str) -> String {
 #[test]
 fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
     let told = [
-        "stated ext4.features of mount /srv = fast_commit (stated, never enough for what can lose data; actual: not \
-         known: denied)",
+        "stated ext4.features of mount /srv = fast_commit (stated, never enough for changes that can lose data; actual: unknown: \
+         denied)",
         "decided ext4.journal-features does not apply, ext4.fast-commit applies",
     ];
     for width in [80, 120] {
-        let mut model = with(at_risk(), (width, 24), PLAIN);
+        let mut model = session_with(at_risk(), (width, 24), PLAIN);
         press(&mut model, "G enter G i f a s t _ c o m m i t enter");
-        finish(&mut model, JobResult::Supposed(Box::new(stated())));
-        let screen = shown(&model);
+        finish(
+            &mut model,
+            JobResult::AssumedHost(Box::new(with_entered_fact())),
+        );
+        let screen = screen_text(&model);
         let banner = screen.lines().nth(2).unwrap();
         assert!(
             banner.contains("WHAT IF  ext4.features of mount /srv = fast_commit (stated) ─"),
@@ -455,14 +482,14 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
         press(&mut model, "4");
         for said in told {
             assert!(
-                flat(&shown(&model)).contains(said),
+                flat(&screen_text(&model)).contains(said),
                 "{said}: {}",
-                shown(&model)
+                screen_text(&model)
             );
         }
     }
     let report = Report {
-        what_if: Some(stated().what_if),
+        what_if: Some(with_entered_fact().what_if),
         ..at_risk()
     };
     let text = crate::report::text::render(&report);
@@ -472,11 +499,11 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
 }
 
 proptest! {
-    /// Whatever keys are pressed while facts are chosen, nothing is ever written, copied or left.
+    /// Whatever keys are pressed in the picker, nothing is written, copied or closed.
     #[test]
     #[ignore = "exhaustive"]
     fn choosing_does_nothing_but_suppose(keys in prop::collection::vec(key(), 0..25)) {
-        let mut model = supposed((80, 24), RICH);
+        let mut model = with_assumption((80, 24), RICH);
         press(&mut model, "w");
         for key in keys {
             for effect in press(&mut model, &key) {
@@ -486,15 +513,15 @@ proptest! {
                 break;
             }
         }
-        let _ = shown(&model);
+        let _ = screen_text(&model);
         prop_assert!(model.exit.is_none());
         prop_assert_eq!(model.data.report.as_deref(), Some(&at_risk()));
     }
 
-    /// Every fact of every subject that can be chosen is one that the worker takes.
+    /// Every fact offered is one that the worker accepts.
     #[test]
     fn only_what_can_be_supposed_is_offered(which: prop::sample::Index) {
-        let model = with(at_risk(), (80, 24), RICH);
+        let model = session_with(at_risk(), (80, 24), RICH);
         let all: Vec<_> = catalog::all().collect();
         let key = which.get(&all);
         for subject in model.data.focus.subjects() {
@@ -526,16 +553,16 @@ fn key() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_sign_before_a_value_is_refused_with_a_hint() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = session_with(at_risk(), (80, 24), RICH);
     press(&mut model, "w k e r n enter = 6 . 1");
     assert!(
-        shown(&model).contains("kernel.release is typed without “=”: 6.1"),
+        screen_text(&model).contains("type kernel.release without “=”: 6.1"),
         "{}",
-        shown(&model)
+        screen_text(&model)
     );
     assert_eq!(press(&mut model, "enter"), [], "it is no kernel");
     press(&mut model, "ctrl-u 6 . 1");
-    assert!(!shown(&model).contains("typed without"));
+    assert!(!screen_text(&model).contains("without “=”"));
     assert!(matches!(
         &press(&mut model, "enter")[..],
         [SideEffect::Start(..)]

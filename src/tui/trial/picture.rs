@@ -1,5 +1,4 @@
-//! Draws a trial on a terminal of any size: what has no room is left out by rank, the loads
-//! themselves last.
+//! Draws a trial at any size. What does not fit is left out by rank, the loads last.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,18 +6,18 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::board::{BoardLoad, TrialBoard, time};
-use crate::text::bars::{cell, height, interval};
+use super::board::{BoardLoad, TrialBoard, duration};
+use crate::text::bars::{cell_index, height, interval};
 use crate::text::per_second;
 use crate::trial::{ForestPlace, ForestRow};
 use crate::tui::theme::{TextRole, Theme, to_ascii};
 use crate::tui::widgets::{area, axis, text};
 
-/// Columns of a rate, and of an interval in words.
+/// Columns of a rate, and of an interval as text.
 const RATE: usize = 10;
-const WORDS: usize = 25;
-/// A bar of fewer columns shows nothing.
-const BAR: usize = 12;
+const WORDS_WIDTH: usize = 25;
+/// The narrowest useful bar.
+const MIN_BAR: usize = 12;
 pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &mut Buffer) {
     let whole = *buffer.area();
     let (head, rest) = area::top(whole, 1);
@@ -32,29 +31,29 @@ pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &m
     } else {
         format!("{} blocks", board.blocks)
     };
-    sides(
+    draw_both_sides(
         (&format!(" {}", board.title), theme.style(TextRole::Heading)),
         (&format!("{blocks} "), Style::default()),
         head,
         buffer,
     );
     let needed = board
-        .needed
-        .map(|needed| format!("settled in about {} · ", time(needed)))
+        .seconds_needed
+        .map(|needed| format!("settled in about {} · ", duration(needed)))
         .unwrap_or_default();
-    let most = format!("{needed}ends in at most {} ", time(left));
-    sides(
+    let most = format!("{needed}ends within {} ", duration(left));
+    draw_both_sides(
         (&format!(" {doing}"), dim),
         (&most, Style::default()),
         news,
         buffer,
     );
     Span::styled("─".repeat(usize::from(rule.width)), dim).render(rule, buffer);
-    loads(board, body, theme, buffer);
-    strip(&board.floor, floor, theme, buffer);
+    draw_loads(board, body, theme, buffer);
+    draw_bare_strip(&board.bare_rates, floor, theme, buffer);
     let keys = Line::from(vec![
         Span::styled(" q", theme.style(TextRole::Accent)),
-        Span::styled(" stops it and tells what holds until then", dim),
+        Span::styled(" stops and reports the results so far", dim),
     ]);
     keys.render(footer, buffer);
     if theme.ascii {
@@ -62,20 +61,20 @@ pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &m
     }
 }
 
-/// Left and right in one row; the left gives way.
-fn sides(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
+/// Left and right text in one row; the left is cut if needed.
+fn draw_both_sides(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
     let (place, rest) = area::right(row, u16::try_from(text::width(right.0)).unwrap_or(u16::MAX));
     Span::styled(
-        text::fit(left.0, usize::from(rest.width).saturating_sub(1)),
+        text::truncate(left.0, usize::from(rest.width).saturating_sub(1)),
         left.1,
     )
     .render(rest, buffer);
     Span::styled(right.0.to_owned(), right.1).render(place, buffer);
 }
 
-/// The loads as far as they have room: those that have none in a line each.
-fn loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffer) {
-    if let Some(says) = &board.nothing {
+/// The loads; those that do not fit get one line each.
+fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffer) {
+    if let Some(says) = &board.no_result {
         let lines = text::wrap(says, usize::from(body.width).saturating_sub(2));
         for (line, row) in lines.iter().zip(body.rows()) {
             Span::styled(format!(" {line}"), theme.style(TextRole::Doubt)).render(row, buffer);
@@ -103,7 +102,7 @@ fn loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffe
     if high(&parts) > room {
         parts = shown(false);
     }
-    // The last loads give up their candidates first.
+    // The last loads lose their candidates first.
     let mut at = parts.len();
     while at > 1 && high(&parts) > room {
         at -= 1;
@@ -111,7 +110,7 @@ fn loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffe
             rows.clear();
         }
     }
-    let field = Columns::of(board, usize::from(body.width));
+    let field = FieldWidths::for_board(board, usize::from(body.width));
     let mut lines: Vec<Line<'static>> = Vec::new();
     for (nth, (load, rows)) in parts.iter().enumerate() {
         if nth > 0 && gap > 0 {
@@ -119,38 +118,41 @@ fn loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffe
         }
         lines.push(Line::from(vec![
             Span::styled(format!(" {}: ", load.name), theme.style(TextRole::Heading)),
-            Span::styled(load.says.clone(), theme.style(load.role)),
+            Span::styled(load.answer.clone(), theme.style(load.role)),
         ]));
-        lines.extend(rows.iter().map(|row| candidate(board, row, &field, theme)));
+        lines.extend(
+            rows.iter()
+                .map(|row| candidate_line(board, row, &field, theme)),
+        );
     }
     lines.truncate(room.saturating_sub(1));
-    lines.extend(scale(board, &field, theme));
+    lines.extend(axis_line(board, &field, theme));
     for (line, row) in lines.into_iter().zip(body.rows()) {
         line.render(row, buffer);
     }
 }
 
-struct Columns {
+struct FieldWidths {
     name: usize,
     bar: usize,
     words: usize,
 }
 
-impl Columns {
-    fn of(board: &TrialBoard, room: usize) -> Self {
+impl FieldWidths {
+    fn for_board(board: &TrialBoard, room: usize) -> Self {
         let names = board
             .loads
             .iter()
             .flat_map(|load| &load.rows)
             .map(|row| text::width(&row.name));
         let name = names.max().unwrap_or(0).min(20);
-        // The margin, the sign, and the gaps between four columns.
+        // Margin, mark, and the gaps between four columns.
         let rest = room.saturating_sub(3 + name + 2 + RATE + 2);
-        match rest.checked_sub(2 + WORDS + 1) {
-            Some(bar) if bar >= BAR => Self {
+        match rest.checked_sub(2 + WORDS_WIDTH + 1) {
+            Some(bar) if bar >= MIN_BAR => Self {
                 name,
                 bar,
-                words: WORDS,
+                words: WORDS_WIDTH,
             },
             Some(_) | None => Self {
                 name,
@@ -160,13 +162,18 @@ impl Columns {
         }
     }
 
-    fn before(&self) -> usize {
+    fn bar_start(&self) -> usize {
         3 + self.name + 2 + RATE + 2
     }
 }
 
-fn candidate(board: &TrialBoard, row: &ForestRow, field: &Columns, theme: Theme) -> Line<'static> {
-    let is_below = matches!(row.place, ForestPlace::Twin { .. } | ForestPlace::Below);
+fn candidate_line(
+    board: &TrialBoard,
+    row: &ForestRow,
+    field: &FieldWidths,
+    theme: Theme,
+) -> Line<'static> {
+    let is_below = matches!(row.place, ForestPlace::Twin { .. } | ForestPlace::Unranked);
     let best = row.place.may_be_best();
     let style = if best {
         Style::default()
@@ -184,31 +191,34 @@ fn candidate(board: &TrialBoard, row: &ForestRow, field: &Columns, theme: Theme)
         Span::styled(format!(" {sign} "), mark),
         Span::styled(format!("{name}  {rate:>RATE$}  "), style),
         Span::styled(
-            bar(board, row, field.bar),
+            bar_text(board, row, field.bar),
             if is_below { style } else { mark },
         ),
     ];
     if field.words > 0 {
         spans.push(Span::styled(
-            format!("  {}", text::fit(&row.place.against(), field.words)),
+            format!(
+                "  {}",
+                text::truncate(&row.place.comparison_text(), field.words)
+            ),
             style,
         ));
     }
     Line::from(spans)
 }
 
-/// The interval, with a mark where the first candidate stands.
-fn bar(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
-    let first = cell(board.axis.share(0.0), columns.saturating_sub(1));
+/// The interval, with a mark at the first candidate.
+fn bar_text(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
+    let first = cell_index(board.axis.share(0.0), columns.saturating_sub(1));
     let drawn = match (row.place.interval(), row.place) {
         (Some(found), _) => interval(
             [found.low, found.value, found.high].map(|at| board.axis.share(at)),
             columns,
         ),
-        (None, ForestPlace::First { .. }) => (0..columns)
+        (None, ForestPlace::Reference { .. }) => (0..columns)
             .map(|column| if column == first { '◆' } else { ' ' })
             .collect(),
-        (None, ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Below) => {
+        (None, ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Unranked) => {
             text::blank(columns)
         }
     };
@@ -225,16 +235,16 @@ fn bar(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
         .collect()
 }
 
-/// The marks of the axis, beneath the bars.
-fn scale(board: &TrialBoard, field: &Columns, theme: Theme) -> Option<Line<'static>> {
+/// The axis labels, below the bars.
+fn axis_line(board: &TrialBoard, field: &FieldWidths, theme: Theme) -> Option<Line<'static>> {
     let apart = 8.0 / field.bar.max(1) as f64;
-    let (_, labels) = axis::marked(&board.axis.marks(apart), field.bar);
-    let line = format!("{}{labels}", text::blank(field.before()));
+    let (_, labels) = axis::label_line(&board.axis.ticks(apart), field.bar);
+    let line = format!("{}{labels}", text::blank(field.bar_start()));
     (!board.loads.is_empty()).then(|| Line::styled(line, theme.style(TextRole::Dim)))
 }
 
-/// The bare extent as a strip of the last blocks.
-fn strip(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
+/// The last blocks of the bare device or file as a strip.
+fn draw_bare_strip(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
     let most = floor.iter().copied().fold(0.0, f64::max);
     let Some(last) = floor.last().filter(|_| most > 0.0) else {
         return;

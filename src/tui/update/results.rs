@@ -1,48 +1,51 @@
-//! What jobs report while they run and when they end. What keys and signals do is left to the
-//! parent.
+//! Progress and results of jobs. [`super`] handles keys, mouse and signals.
 
-use super::{on_page, show};
+use super::{change_page_state, show};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, sentence};
-use crate::report::price::in_force;
+use crate::report::latency::sync_method_in_force;
 use crate::report::{Plan, ProbeResult};
 use crate::tui::data::{Activity, ProbeReport};
 use crate::tui::export;
-use crate::tui::job::{JobId, JobResult, Partial};
+use crate::tui::hypothesis::AssumedHost;
+use crate::tui::job::{JobId, JobProgress, JobResult};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::SideEffect;
 use crate::tui::page::Motion;
 use crate::tui::screen_id::ScreenId;
-use crate::tui::supposed::Supposed;
 
-/// Progress of the running job; that of any other is ignored.
-pub(super) fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<SideEffect> {
+/// Progress of the running job; progress of any other job is ignored.
+pub(super) fn handle_progress(
+    model: &mut Model,
+    from: JobId,
+    partial: JobProgress,
+) -> Vec<SideEffect> {
     if model.data.activity.job() != Some(from) {
         return Vec::new();
     }
     match (partial, &mut model.data.activity) {
-        (Partial::Reading(now), Activity::Collecting { what, .. }) => *what = now,
-        (Partial::Probing(mut now), Activity::Probing { progress, .. }) => {
+        (JobProgress::Reading(now), Activity::Collecting { what, .. }) => *what = now,
+        (JobProgress::Probing(mut now), Activity::Probing { progress, .. }) => {
             // Most messages have no figures; the last ones stay until newer ones arrive.
-            if now.so_far.is_none()
+            if now.interim.is_none()
                 && let Some(before) = progress.take()
             {
-                (now.so_far, now.histogram) = (before.so_far, before.histogram);
+                (now.interim, now.histogram) = (before.interim, before.histogram);
             }
             *progress = Some(now);
         }
-        (Partial::Report(report), _) => model.learn_some(report),
-        (Partial::Rules(rules), _) => model.data.rules = rules,
+        (JobProgress::Report(report), _) => model.update_partial(report),
+        (JobProgress::Rules(rules), _) => model.data.rules = rules,
         _ => {}
     }
     Vec::new()
 }
 
-pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
-    let Some(result) = export::done(model, from, result) else {
+pub(super) fn handle_result(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
+    let Some(result) = export::accept(model, from, result) else {
         return Vec::new();
     };
-    let Some(result) = model.data.raw.done(result) else {
+    let Some(result) = model.data.raw.accept(result) else {
         return Vec::new();
     };
     if model.data.activity.job() != Some(from) {
@@ -50,12 +53,12 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
     }
     let activity = std::mem::replace(&mut model.data.activity, Activity::Idle);
     match (result, activity) {
-        (JobResult::Report(report), Activity::Wanting { .. }) => {
-            model.learn(report);
-            let wish = model.data.plan().and_then(Plan::wish);
+        (JobResult::Report(report), Activity::Replanning { .. }) => {
+            model.update_report(report);
+            let wish = model.data.plan().and_then(Plan::requested_filesystem);
             model.notice =
-                Some(wish.unwrap_or_else(|| "the plan is of the first choice".to_owned()));
-            return suppose_again(model);
+                Some(wish.unwrap_or_else(|| "the plan is for the first choice".to_owned()));
+            return reevaluate(model);
         }
         (JobResult::Report(report), activity) => {
             if let Activity::Probing {
@@ -63,31 +66,32 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
             } = activity
             {
                 let found = report.probes.iter().find(|probe| probe.target == target);
-                // The screen of the probe says it anyway.
+                // The probe screen shows the result itself.
                 let elsewhere = model.screen != ScreenId::Probe;
                 let cluster = report.targets.iter().find(|about| about.target == target);
-                let in_force = in_force(&report, cluster.and_then(|about| about.cluster.as_ref()));
-                let says = |probe: &ProbeResult| measured(&probe.measurement, in_force);
+                let in_force =
+                    sync_method_in_force(&report, cluster.and_then(|about| about.cluster.as_ref()));
+                let says = |probe: &ProbeResult| probe_notice(&probe.measurement, in_force);
                 model.notice = found.filter(|_| elsewhere).map(says);
                 let histogram = progress
                     .map(|progress| progress.histogram)
                     .unwrap_or_default();
-                model.data.ended = Some(ProbeReport {
+                model.data.last_probe = Some(ProbeReport {
                     target,
                     histogram,
-                    failed: None,
+                    error: None,
                 });
             }
-            model.learn(report);
-            return suppose_again(model);
+            model.update_report(report);
+            return reevaluate(model);
         }
-        (JobResult::Supposed(found), Activity::Supposing { .. }) => supposed(model, found),
-        (JobResult::Failed(why), Activity::Supposing { .. }) => {
+        (JobResult::AssumedHost(found), Activity::Assuming { .. }) => show_assumed(model, found),
+        (JobResult::Failed(why), Activity::Assuming { .. }) => {
             if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
                 picker.mistake = Some(why);
             } else {
-                model.data.supposed = None;
-                model.notice = Some(format!("no assumptions any more: {why}"));
+                model.data.assumed_host = None;
+                model.notice = Some(format!("assumptions dropped: {why}"));
             }
         }
         (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
@@ -113,27 +117,27 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
             model.notice = (model.screen != ScreenId::Probe).then(|| said.clone());
             let before = model
                 .data
-                .ended
+                .last_probe
                 .take()
                 .filter(|before| before.target == target);
             let histogram = before.map(|before| before.histogram).unwrap_or_default();
-            model.data.ended = Some(ProbeReport {
+            model.data.last_probe = Some(ProbeReport {
                 target,
                 histogram,
-                failed: Some(said),
+                error: Some(said),
             });
         }
-        (JobResult::Failed(why), Activity::Wanting { .. }) => model.notice = Some(why),
+        (JobResult::Failed(why), Activity::Replanning { .. }) => model.notice = Some(why),
         (JobResult::Failed(why), _) => {
-            model.notice = Some(format!("reading the machine failed: {why}"));
+            model.notice = Some(format!("reading the host failed: {why}"));
         }
         (_, _) => {}
     }
     Vec::new()
 }
 
-/// The result of a probe, in a line.
-fn measured(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
+/// The result of a probe, in one line.
+fn probe_notice(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     let how = if found.cancelled {
         "cancelled, results kept"
     } else {
@@ -142,22 +146,22 @@ fn measured(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     format!("{how}: {}", sentence(found, in_force))
 }
 
-/// Shows what would be different where it can be seen.
-fn supposed(model: &mut Model, supposed: Box<Supposed>) {
-    model.data.supposed = Some(supposed);
+/// Shows the differences on a screen that has them.
+fn show_assumed(model: &mut Model, supposed: Box<AssumedHost>) {
+    model.data.assumed_host = Some(supposed);
     if matches!(model.overlay, Some(Overlay::WhatIf(_))) {
         model.overlay = None;
         if model.screen != ScreenId::Overview {
             show(model, ScreenId::Advice);
         }
-        on_page(model, |page, state, height| {
+        change_page_state(model, |page, state, height| {
             page.go(state, Motion::Top, height);
         });
     }
 }
 
-/// Assumptions must be evaluated again after the machine was read or measured again.
-fn suppose_again(model: &mut Model) -> Vec<SideEffect> {
+/// After a new reading or measurement, assumptions must be evaluated again.
+fn reevaluate(model: &mut Model) -> Vec<SideEffect> {
     let all = model.data.suppositions().to_vec();
     if all.is_empty() {
         Vec::new()

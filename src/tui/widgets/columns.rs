@@ -1,56 +1,56 @@
-//! Aligned columns: their widths in the available space, the order in which they shrink, and those
-//! that continue in further lines.
+//! Aligned columns: their widths in the available space, the order in which they shrink, and
+//! wrapping.
 //!
-//! Informative columns are wrapped; names and repetitions are cut or dropped.
+//! Informative columns wrap; names and repetitions are cut or dropped.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::text;
 
-/// How a column behaves when room is short.
+/// How a column behaves when space is short.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// May be cut down to this many columns before anything is left out.
-    pub least: usize,
-    /// Which is left out first: the highest; 0 stays.
+    /// Can be cut to this width before any column is dropped.
+    pub min_width: usize,
+    /// The highest is dropped first; 0 is never dropped.
     pub drop: u8,
-    /// Whether what has no room in a line goes on in the next one.
+    /// Whether it wraps instead of being cut.
     pub wraps: bool,
 }
 
 impl Column {
-    /// A column that is never left out.
+    /// A column that is never dropped.
     pub const fn keep(least: usize) -> Self {
         Self {
-            least,
+            min_width: least,
             drop: 0,
             wraps: false,
         }
     }
 
-    /// A column that may be left out, the highest first.
+    /// A column that can be dropped, the highest first.
     pub const fn drop(drop: u8) -> Self {
         Self {
-            least: usize::MAX,
+            min_width: usize::MAX,
             drop,
             wraps: false,
         }
     }
 
-    /// A column that is never left out or cut: it goes on in further lines.
+    /// A column that wraps, and is never dropped or cut.
     pub const fn wrap(least: usize) -> Self {
         Self {
-            least,
+            min_width: least,
             drop: 0,
             wraps: true,
         }
     }
 
-    /// A column that goes on in further lines, and is left out where not even that much has room.
+    /// A column that wraps, and is dropped below this width.
     pub const fn wrap_or_drop(least: usize, drop: u8) -> Self {
         Self {
-            least,
+            min_width: least,
             drop,
             wraps: true,
         }
@@ -61,15 +61,14 @@ pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
 
-/// The rows as lines, each cell aligned with those above and below it, within so many columns. Of
-/// what wraps, the first line is shown.
+/// The rows as aligned lines within so many columns; of wrapped cells only the first line.
 pub fn lines(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
     let widths = widths(rows, columns, room);
     rows.iter().map(|row| line(row, &widths)).collect()
 }
 
-/// The same with all that wraps: each row in as many lines as it takes, at least one.
-pub fn wrapped(
+/// The same with wrapping: each row takes as many lines as needed, at least one.
+pub fn wrapped_rows(
     rows: &[Vec<StyledText>],
     columns: &[Column],
     room: usize,
@@ -80,8 +79,8 @@ pub fn wrapped(
         .collect()
 }
 
-/// Lines at the left, and others that begin at this column, as one.
-pub fn beside(
+/// Joins lines at the left with lines that start at this column.
+pub fn side_by_side(
     left: Vec<Line<'static>>,
     right: Vec<Line<'static>>,
     at: usize,
@@ -106,8 +105,8 @@ pub fn beside(
     (0..high).map(row).collect()
 }
 
-/// Rows at the right of a label, which stands before the first.
-pub fn labelled(
+/// Rows after a label, which precedes the first.
+pub fn labelled_rows(
     (label, of_label): (&str, Style),
     indent: usize,
     rows: Vec<String>,
@@ -158,11 +157,10 @@ fn line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The width of each column; 0 for those left out. First the widest that may be cut are cut, then
-/// columns are left out; but where something wraps, that becomes narrower first, and columns are
-/// left out before anything is cut.
+/// The width of each column, 0 if dropped. Without wrapping columns the widest are cut first, then
+/// columns are dropped; with some, those shrink first, then columns are dropped, then cut.
 fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usize> {
-    let full = natural(rows, columns.len());
+    let full = natural_widths(rows, columns.len());
     let mut left_out = 0_u8;
     let mut order: Vec<u8> = columns
         .iter()
@@ -180,7 +178,7 @@ fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usiz
         let wraps = columns.iter().any(|column| column.wraps);
         shrink(&mut widths, columns, room, |column| column.wraps || !wraps);
         match order.pop() {
-            Some(next) if total(&widths) > room => left_out = next,
+            Some(next) if total_width(&widths) > room => left_out = next,
             _ => {
                 shrink(&mut widths, columns, room, |_| true);
                 return widths;
@@ -189,12 +187,12 @@ fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usiz
     }
 }
 
-/// Takes columns away from the widest of these that may become narrower until the row fits or none
-/// may any more.
+/// Shrinks the widest of the selected columns until the row fits or all are at their minimum.
 fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(&Column) -> bool) {
-    let mut excess = total(widths).saturating_sub(room);
+    let mut excess = total_width(widths).saturating_sub(room);
     while excess > 0 {
-        let may = |(width, column): &(&mut usize, &Column)| which(column) && **width > column.least;
+        let may =
+            |(width, column): &(&mut usize, &Column)| which(column) && **width > column.min_width;
         let widest = widths.iter_mut().zip(columns).filter(may);
         let Some((width, _)) = widest.max_by_key(|(width, _)| **width) else {
             return;
@@ -204,8 +202,8 @@ fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(
     }
 }
 
-/// The width of each column where all of it has room.
-pub fn natural(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
+/// The width of each column without any limit.
+pub fn natural_widths(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
     let width = |at: usize| {
         rows.iter()
             .filter_map(|row| row.get(at))
@@ -217,8 +215,8 @@ pub fn natural(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The width of a row: gaps stand between the columns that are shown.
-pub fn total(widths: &[usize]) -> usize {
+/// The width of a row, with gaps between visible columns.
+pub fn total_width(widths: &[usize]) -> usize {
     let shown = widths.iter().filter(|width| **width > 0).count();
     widths
         .iter()
@@ -285,7 +283,7 @@ mod tests {
         ];
         let columns = [Column::keep(4), Column::wrap(12), Column::drop(1)];
         let shown = |room: usize| -> Vec<String> {
-            let rows = wrapped(&rows, &columns, room);
+            let rows = wrapped_rows(&rows, &columns, room);
             rows.iter()
                 .flatten()
                 .map(|line| line.to_string().trim_end().to_owned())

@@ -1,31 +1,30 @@
-//! The share of commits done within a time, as curves on a logarithmic axis: braille dots, or
-//! letters where there is only ASCII.
+//! The share of commits completed within a time, as curves on a logarithmic axis: braille dots, or
+//! letters in ASCII.
 
 use super::{axis, text};
 use crate::report::axis::Axis;
-use crate::text::bars::cell;
+use crate::text::bars::cell_index;
 
-/// A curve with the letter it is named by.
+/// A curve with its letter.
 pub struct Curve<'a> {
     pub letter: char,
-    /// Times in ascending order, at equal steps of the share.
+    /// Ascending times, at equal steps of the share.
     pub quantiles: &'a [f64],
 }
 
 /// Dots of a braille cell: two columns of four.
 const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
-const ACROSS: usize = 2;
-const DOWN: usize = 4;
-/// The first braille character, which has no dot.
+const DOTS_ACROSS: usize = 2;
+const DOTS_DOWN: usize = 4;
+/// The empty braille character.
 const BLANK: u32 = 0x2800;
 /// Columns of the scale at the left.
-const SCALE: usize = 8;
+const SCALE_WIDTH: usize = 8;
 
-/// The curves with both their scales, in so many columns and rows; nothing where there is no room
-/// for them.
+/// The curves with both scales in so many columns and rows; empty if they do not fit.
 pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
-    let (inner, high) = (columns.saturating_sub(SCALE), rows.saturating_sub(2));
-    let axis = Axis::around_quantiles(curves.iter().map(|curve| curve.quantiles));
+    let (inner, high) = (columns.saturating_sub(SCALE_WIDTH), rows.saturating_sub(2));
+    let axis = Axis::spanning_quantiles(curves.iter().map(|curve| curve.quantiles));
     let Some(axis) = axis.filter(|_| high >= 3) else {
         return Vec::new();
     };
@@ -33,9 +32,9 @@ pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> 
         return Vec::new();
     };
     let drawn = if ascii {
-        letters(curves, &axis, inner, high)
+        draw_letters(curves, &axis, inner, high)
     } else {
-        dots(curves, &axis, inner, high)
+        draw_dots(curves, &axis, inner, high)
     };
     let scale = |row: usize| match row {
         0 => "100 %",
@@ -45,16 +44,16 @@ pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> 
     };
     let with_scale = |(row, drawn)| format!("{:>6} │{drawn}", scale(row));
     let mut lines: Vec<String> = drawn.into_iter().enumerate().map(with_scale).collect();
-    lines.push(format!("{}└{ticks}", text::blank(SCALE - 1)));
-    lines.push(format!("{}{labels}", text::blank(SCALE)));
+    lines.push(format!("{}└{ticks}", text::blank(SCALE_WIDTH - 1)));
+    lines.push(format!("{}{labels}", text::blank(SCALE_WIDTH)));
     lines
 }
 
-/// The place of the curve in each of so many columns, from 0 at the top to `last` at the bottom.
-fn places(curve: &Curve<'_>, axis: &Axis, columns: usize, last: usize) -> Vec<usize> {
+/// The row of the curve in each column, from 0 at the top to `last` at the bottom.
+fn curve_rows(curve: &Curve<'_>, axis: &Axis, columns: usize, last: usize) -> Vec<usize> {
     let at = |column: usize| {
-        let time = axis.time(column as f64 / columns.saturating_sub(1).max(1) as f64);
-        last - cell(share(curve.quantiles, time), last)
+        let time = axis.time_at(column as f64 / columns.saturating_sub(1).max(1) as f64);
+        last - cell_index(share(curve.quantiles, time), last)
     };
     let mut lowest = last;
     let falls_never = |column| {
@@ -64,7 +63,7 @@ fn places(curve: &Curve<'_>, axis: &Axis, columns: usize, last: usize) -> Vec<us
     (0..columns).map(falls_never).collect()
 }
 
-/// The share of commits done within a time.
+/// The share of commits completed within a time.
 fn share(quantiles: &[f64], time: f64) -> f64 {
     let done = quantiles.partition_point(|quantile| *quantile <= time);
     let before = done
@@ -78,25 +77,25 @@ fn share(quantiles: &[f64], time: f64) -> f64 {
     (done as f64 + part) / quantiles.len().max(1) as f64
 }
 
-fn dots(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<String> {
-    let (wide, high) = (columns * ACROSS, rows * DOWN);
+fn draw_dots(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<String> {
+    let (wide, high) = (columns * DOTS_ACROSS, rows * DOTS_DOWN);
     let mut cells = vec![vec![BLANK; columns]; rows];
     for curve in curves {
         let mut before = None;
-        for (x, y) in places(curve, axis, wide, high.saturating_sub(1))
+        for (x, y) in curve_rows(curve, axis, wide, high.saturating_sub(1))
             .into_iter()
             .enumerate()
         {
-            // A steep curve has no holes.
+            // Fills the gaps of a steep curve.
             for y in y..=before.map_or(y, |before: usize| before.saturating_sub(1).max(y)) {
                 let dot = DOTS
-                    .get(y % DOWN)
-                    .and_then(|row| row.get(x % ACROSS))
+                    .get(y % DOTS_DOWN)
+                    .and_then(|row| row.get(x % DOTS_ACROSS))
                     .copied()
                     .unwrap_or_default();
                 if let Some(cell) = cells
-                    .get_mut(y / DOWN)
-                    .and_then(|row| row.get_mut(x / ACROSS))
+                    .get_mut(y / DOTS_DOWN)
+                    .and_then(|row| row.get_mut(x / DOTS_ACROSS))
                 {
                     *cell |= dot;
                 }
@@ -118,10 +117,10 @@ fn dots(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<S
 }
 
 /// The letter of each curve in each column; a star where several meet.
-fn letters(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<String> {
+fn draw_letters(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<String> {
     let mut cells = vec![vec![' '; columns]; rows];
     for curve in curves {
-        for (x, y) in places(curve, axis, columns, rows.saturating_sub(1))
+        for (x, y) in curve_rows(curve, axis, columns, rows.saturating_sub(1))
             .into_iter()
             .enumerate()
         {
@@ -186,8 +185,8 @@ mod tests {
             for line in &drawn {
                 prop_assert_eq!(text::width(line), columns);
             }
-            if let Some(axis) = Axis::around_quantiles([times.as_slice()].into_iter()) {
-                let places = places(&curve[0], &axis, 50, 30);
+            if let Some(axis) = Axis::spanning_quantiles([times.as_slice()].into_iter()) {
+                let places = curve_rows(&curve[0], &axis, 50, 30);
                 prop_assert!(places.is_sorted_by(|a, b| a >= b));
             }
         }

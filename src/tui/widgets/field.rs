@@ -4,40 +4,38 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{fit, fit_end};
-use crate::text::is_treacherous;
+use super::text::{fit_end, truncate};
+use crate::text::is_display_unsafe;
 
-/// A text of at most [`Field::MOST`] characters with a cursor in it. No character in it changes how
-/// a terminal shows others.
+/// A text of at most [`Field::MOST`] characters with a cursor. It never contains characters that
+/// affect how a terminal shows others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
     text: String,
-    /// The bytes before the cursor.
+    /// Byte offset of the cursor.
     cursor: usize,
 }
 
-/// A change that is no character.
+/// An editing command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// One character to the left.
     Left,
-    /// One character to the right.
     Right,
     Home,
     End,
-    /// Takes away the character before the cursor.
+    /// Deletes the character before the cursor.
     Backspace,
-    /// Takes away the character at the cursor.
+    /// Deletes the character at the cursor.
     Delete,
     Clear,
 }
 
 impl Field {
-    /// The most characters: more than a path or a value needs, and few enough that a list is
-    /// searched for them at every key.
-    pub const MOST: usize = 500;
+    /// The character limit: more than a path or value needs, and few enough to search a list at
+    /// every key.
+    pub const MAX_CHARS: usize = 500;
 
-    /// This text as far as there is room for it, with the cursor at its end.
+    /// This text, truncated to the limit, with the cursor at its end.
     pub fn new(text: &str) -> Self {
         let mut field = Self::default();
         field.push(text);
@@ -48,15 +46,15 @@ impl Field {
         &self.text
     }
 
-    /// Types a text; false where not all of it has room. Controls and whatever nobody sees are left
-    /// out: pasted text may be anything.
+    /// Inserts text; false if it was truncated. Control and invisible characters are dropped,
+    /// because pasted text is untrusted.
     pub fn push(&mut self, text: &str) -> bool {
-        let mut room = Self::MOST.saturating_sub(self.text.chars().count());
-        let (_, behind) = self.parts();
+        let mut room = Self::MAX_CHARS.saturating_sub(self.text.chars().count());
+        let (_, behind) = self.split_at_cursor();
         let behind = behind.to_owned();
         self.text.truncate(self.cursor);
         let mut fits = true;
-        for c in text.chars().filter(|c| !is_treacherous(*c)) {
+        for c in text.chars().filter(|c| !is_display_unsafe(*c)) {
             if room == 0 {
                 fits = false;
                 break;
@@ -70,7 +68,7 @@ impl Field {
     }
 
     pub fn edit(&mut self, edit: Edit) {
-        let (before, behind) = self.parts();
+        let (before, behind) = self.split_at_cursor();
         let left = before.chars().next_back().map_or(0, char::len_utf8);
         let right = behind.chars().next().map_or(0, char::len_utf8);
         match edit {
@@ -80,34 +78,34 @@ impl Field {
             Edit::End => self.cursor = self.text.len(),
             Edit::Backspace => {
                 self.cursor = self.cursor.saturating_sub(left);
-                self.take(left);
+                self.remove(left);
             }
-            Edit::Delete => self.take(right),
+            Edit::Delete => self.remove(right),
             Edit::Clear => *self = Self::default(),
         }
     }
 
-    /// Takes away so many bytes behind the cursor.
-    fn take(&mut self, bytes: usize) {
+    /// Deletes so many bytes after the cursor.
+    fn remove(&mut self, bytes: usize) {
         self.text
             .drain(self.cursor..self.cursor.saturating_add(bytes));
     }
 
-    /// The text before and behind the cursor.
-    fn parts(&self) -> (&str, &str) {
+    /// The text before and after the cursor.
+    fn split_at_cursor(&self) -> (&str, &str) {
         self.text
             .split_at_checked(self.cursor)
             .unwrap_or((&self.text, ""))
     }
 
-    /// The text in so many columns, with the cursor in sight: a cell in reverse.
+    /// The text in so many columns, scrolled to the cursor, which is a reversed cell.
     pub fn line(&self, room: usize) -> Line<'static> {
-        let (before, behind) = self.parts();
+        let (before, behind) = self.split_at_cursor();
         let mut behind = behind.chars();
         let cursor = behind.next().unwrap_or(' ').to_string();
         let left = room.saturating_sub(cursor.width());
         let before = fit_end(before, left);
-        let behind = fit(behind.as_str(), left.saturating_sub(before.width()));
+        let behind = truncate(behind.as_str(), left.saturating_sub(before.width()));
         Line::from(vec![
             Span::raw(before),
             Span::styled(cursor, Modifier::REVERSED),
@@ -122,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// The same with a plain list and a position.
+    /// The same with a plain list and an index.
     #[derive(Default)]
     struct Naive(Vec<char>, usize);
 
@@ -172,7 +170,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(field.text(), naive.0.iter().collect::<String>());
-                prop_assert_eq!(field.parts().0.chars().count(), naive.1);
+                prop_assert_eq!(field.split_at_cursor().0.chars().count(), naive.1);
                 prop_assert!(field.line(room).width() <= room.max(2));
             }
         }
@@ -180,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_field_holds_so_many_characters_whatever_is_pasted() {
-        let most = "デ".repeat(Field::MOST);
+        let most = "デ".repeat(Field::MAX_CHARS);
         let mut field = Field::default();
         assert!(field.push(&most));
         assert!(!field.push("x"));
@@ -190,8 +188,8 @@ mod tests {
         field.edit(Edit::Delete);
         assert!(field.push("x"));
         assert!(field.text().starts_with("xデ"));
-        assert_eq!(field.text().chars().count(), Field::MOST);
-        // Whatever is left out takes no room.
+        assert_eq!(field.text().chars().count(), Field::MAX_CHARS);
+        // Dropped characters do not count towards the limit.
         let hostile = "\u{1b}\u{9b}\u{202e}\u{7}\r\n".repeat(1_000);
         let mut field = Field::default();
         assert!(field.push(&format!("{hostile}a{hostile} b")));

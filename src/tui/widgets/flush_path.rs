@@ -1,49 +1,50 @@
-//! A flush path drawn as a path: a rail down the left that is solid while the flush travels, turns
-//! into the hop where its journey ends, and is gone below a drop; beside it each hop with its fate.
+//! A flush path with a rail at the left: solid as far as the flush travels, ending at the hop where
+//! it stops, absent below a drop. Beside it each hop with its state.
 
 use ratatui::text::{Line, Span};
 
 use super::text;
-use crate::durability::{Fate, FlushHop, HopKind};
+use crate::durability::{FlushHop, FlushState, HopKind};
 use crate::facts::catalog::target::Flush;
-use crate::report::telling::flush::{is_well, sign};
+use crate::report::view::flush::{needs_no_remark, sign};
 use crate::tui::theme::{TextRole, Theme};
 
-/// From so many columns on there is room for what a hop is beside its name.
-const WIDE: usize = 58;
-/// Columns of rail and mark, of a name and of a fate.
+/// The width from which a hop's description fits beside its name.
+const WIDE_LAYOUT: usize = 58;
+/// Columns of rail and mark, of a name, and of a state.
 const RAIL: usize = 5;
 const NAME: usize = 17;
-const FATE: usize = 11;
-/// More rows than these are fewer where flushes are only passed on.
-const MOST: usize = 12;
+const FATE_WIDTH: usize = 11;
+/// Longer paths merge layers that only pass flushes on.
+const MAX_ROWS: usize = 12;
 
-/// A row: a hop, or several that only pass a flush on.
+/// A row: one hop, or several layers that only pass flushes on.
 struct PathRow<'a> {
     hop: &'a FlushHop,
     more: usize,
 }
 
-/// The path in so many columns: the first hop of each row, and the lines of the row.
+/// The first hop of each row, with the lines of the row.
 pub fn rows(
     path: &[FlushHop],
     theme: Theme,
     columns: usize,
 ) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
-    let rows = merged(path);
+    let rows = merge_rows(path);
     let drawn = rows.iter().zip(rails(&rows));
     drawn
         .map(|(row, rail)| (row.hop, row.lines(rail, theme, columns)))
         .collect()
 }
 
-/// The hops in rows. Where there are too many, layers in a row that pass a flush on are one.
-fn merged(path: &[FlushHop]) -> Vec<PathRow<'_>> {
+/// The hops as rows. In long paths, consecutive layers that pass flushes on share a row.
+fn merge_rows(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     let mut rows: Vec<PathRow<'_>> = Vec::new();
-    let is_plain = |hop: &FlushHop| matches!((hop.kind, hop.fate), (HopKind::Layer, Fate::Passed));
+    let is_plain =
+        |hop: &FlushHop| matches!((hop.kind, hop.state), (HopKind::Layer, FlushState::Passed));
     for hop in path {
         match rows.last_mut() {
-            Some(last) if path.len() > MOST && is_plain(last.hop) && is_plain(hop) => {
+            Some(last) if path.len() > MAX_ROWS && is_plain(last.hop) && is_plain(hop) => {
                 last.more += 1;
             }
             _ => rows.push(PathRow { hop, more: 0 }),
@@ -52,12 +53,12 @@ fn merged(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     rows
 }
 
-/// Whether a flush gets as far as this hop, or may.
+/// Whether a flush reaches this hop, or may reach it.
 fn is_reached(hop: &FlushHop) -> bool {
     matches!(hop.arrival, Flush::Sent | Flush::Unknown)
 }
 
-/// What stands before each row, and before what is said beneath it.
+/// The rail before each row, and before its further lines.
 fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
     const GONE: [&str; 2] = ["   ", "   "];
     let mut parts = false;
@@ -67,7 +68,7 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
         let goes_on = rest
             .iter()
             .any(|below| below.hop.rank > hop.rank && is_reached(below.hop))
-            && !hop.fate.is_dropped();
+            && !hop.state.is_dropped();
         let is_followed = rest.first().is_some_and(|below| below.hop.rank == hop.rank);
         let is_many =
             hop.subjects.len() > 1 && matches!(hop.kind, HopKind::Layer | HopKind::FileSystem);
@@ -102,8 +103,8 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
 }
 
 impl PathRow<'_> {
-    /// In so many columns. What it is stands beside the name where there is room, and goes on in
-    /// further lines where the hop is not all right.
+    /// Its lines. The description is beside the name if it fits, and wraps only for a hop with a
+    /// problem.
     fn lines(
         &self,
         [rail, under]: [&'static str; 2],
@@ -112,29 +113,29 @@ impl PathRow<'_> {
     ) -> Vec<Line<'static>> {
         let hop = self.hop;
         let (name, says) = match self.more {
-            0 => (hop.name.clone(), hop.says.clone()),
+            0 => (hop.name.clone(), hop.text.clone()),
             more => (
                 format!("{} layers", more + 1),
                 format!("{} and all below it", hop.name),
             ),
         };
-        let is_wide = columns >= WIDE;
+        let is_wide = columns >= WIDE_LAYOUT;
         let (width, beneath, room) = if is_wide {
             (
                 NAME,
                 RAIL + NAME + 1,
-                columns.saturating_sub(RAIL + NAME + FATE + 2),
+                columns.saturating_sub(RAIL + NAME + FATE_WIDTH + 2),
             )
         } else {
             (
-                columns.saturating_sub(RAIL + FATE + 1),
+                columns.saturating_sub(RAIL + FATE_WIDTH + 1),
                 RAIL,
                 columns.saturating_sub(RAIL),
             )
         };
         let mut says = match is_wide {
-            true if is_well(hop) => vec![says],
-            false if hop.fate.is_sound() => Vec::new(),
+            true if needs_no_remark(hop) => vec![says],
+            false if hop.state.is_sound() => Vec::new(),
             _ => text::wrap(&says, room),
         }
         .into_iter();
@@ -162,10 +163,10 @@ impl PathRow<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! The path of seven stacks as they are drawn, and what holds for every path.
+    //! The drawn paths of seven stacks, and properties of every path.
 
     use super::*;
-    use crate::durability::Standing;
+    use crate::durability::VerdictKind;
     use crate::facts::Subject;
 
     const PLAIN: Theme = Theme {
@@ -173,12 +174,12 @@ mod tests {
         ascii: false,
     };
 
-    /// A hop: its kind, names, what it is, its fate, its rank, and what arrives.
+    /// A hop: kind, names, description, state, rank, and what arrives.
     fn hop(
         kind: HopKind,
         names: &str,
         says: &str,
-        fate: Fate,
+        fate: FlushState,
         rank: u32,
         arrival: Flush,
     ) -> FlushHop {
@@ -187,11 +188,11 @@ mod tests {
             kind,
             subjects: devices.collect(),
             name: names.to_owned(),
-            says: says.to_owned(),
-            fate,
+            text: says.to_owned(),
+            state: fate,
             because: String::new(),
             source: String::new(),
-            standing: Standing::Durable,
+            standing: VerdictKind::Durable,
             rank,
             arrival,
         }
@@ -202,13 +203,13 @@ mod tests {
             HopKind::Commit,
             "commit",
             "reported once the flush below returns",
-            Fate::NotJudged,
+            FlushState::NotJudged,
             0,
             Flush::Sent,
         )
     }
 
-    fn drawn(path: &[FlushHop], columns: usize) -> Vec<String> {
+    fn drawn_lines(path: &[FlushHop], columns: usize) -> Vec<String> {
         rows(path, PLAIN, columns)
             .iter()
             .flat_map(|(_, lines)| lines)
@@ -217,7 +218,7 @@ mod tests {
     }
 
     fn over_a_drop() -> [FlushHop; 5] {
-        use Fate::{Dropped, LostHere, Passed};
+        use FlushState::{Dropped, LostHere, Passed};
         use HopKind::{Disk, FileSystem, Layer};
         [
             commit(),
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn the_rail_ends_where_the_flush_is_dropped() {
         assert_eq!(
-            drawn(&over_a_drop(), 76),
+            drawn_lines(&over_a_drop(), 76),
             [
                 "┏━━● commit            reported once the flush below returns",
                 "┃  ● xfs               /data · rw,relatime                       passed",
@@ -269,7 +270,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            drawn(&over_a_drop(), 36),
+            drawn_lines(&over_a_drop(), 36),
             [
                 "┏━━● commit",
                 "┃  ● xfs                 passed",
@@ -285,7 +286,7 @@ mod tests {
 
     #[test]
     fn ways_part_and_join() {
-        use Fate::{Disagrees, FlushSent, Passed, Unseen};
+        use FlushState::{Disagrees, FlushSent, Passed, Unseen};
         use HopKind::{Beyond, Disk, Layer};
         let diamond = [
             commit(),
@@ -294,7 +295,7 @@ mod tests {
             hop(Disk, "sda sdb", "2 × PM893", FlushSent, 3, Flush::Sent),
         ];
         let starts = |path: &[FlushHop]| -> Vec<String> {
-            drawn(path, 76)
+            drawn_lines(path, 76)
                 .iter()
                 .map(|line| {
                     line.chars()
@@ -334,15 +335,22 @@ mod tests {
                 HopKind::Layer,
                 &format!("dm-{rank}"),
                 "",
-                Fate::Passed,
+                FlushState::Passed,
                 rank,
                 Flush::Sent,
             )
         });
-        let disk = hop(HopKind::Disk, "sda", "", Fate::FlushSent, 30, Flush::Sent);
+        let disk = hop(
+            HopKind::Disk,
+            "sda",
+            "",
+            FlushState::FlushSent,
+            30,
+            Flush::Sent,
+        );
         let path: Vec<FlushHop> = [commit()].into_iter().chain(layers).chain([disk]).collect();
         assert_eq!(
-            drawn(&path, 76),
+            drawn_lines(&path, 76),
             [
                 "┏━━● commit            reported once the flush below returns",
                 "┃  ● 29 layers         dm-1 and all below it                     passed",
@@ -354,7 +362,7 @@ mod tests {
     #[test]
     fn no_width_is_too_small() {
         for columns in 0..120 {
-            for line in drawn(&over_a_drop(), columns) {
+            for line in drawn_lines(&over_a_drop(), columns) {
                 assert!(text::width(&line) <= columns.max(20), "{columns}: {line}");
             }
         }

@@ -1,15 +1,15 @@
-//! Counts as adjacent columns over an axis. The caller's buckets are drawn as given, so the scale
-//! is logarithmic if they are.
+//! Counts as adjacent columns over an axis. Buckets are drawn as given, so the scale is logarithmic
+//! if they are.
 
 use super::{axis, text};
 use crate::report::axis::Axis;
 use crate::text::bars::HEIGHTS;
-use crate::text::grouped;
+use crate::text::group_digits;
 
-/// A bucket is never drawn wider than this.
-const WIDEST: usize = 3;
-/// From one bucket to the next: four of them are a doubling.
-const BUCKET: f64 = 1.189_207_115_002_721;
+/// The widest bucket, in columns.
+const MAX_BUCKET_WIDTH: usize = 3;
+/// The ratio of adjacent buckets: four per doubling.
+const BUCKET_FACTOR: f64 = 1.189_207_115_002_721;
 
 /// Buckets of `(up to microseconds, count)`, four per doubling, with both scales, in so many
 /// columns and rows.
@@ -19,14 +19,14 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
     };
     let high = rows.saturating_sub(2).max(1);
     let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
-    let least = grouped(counts.iter().copied().fold(0, u64::saturating_add));
+    let least = group_digits(counts.iter().copied().fold(0, u64::saturating_add));
     let left = text::width(&least).max(3) + 2;
     let bars = Bars::new(&counts, columns.saturating_sub(left));
-    let top = round_up(bars.most());
+    let top = round_up(bars.max_count());
     let scale = |row: usize| match row {
-        0 => (grouped(top), '┤'),
+        0 => (group_digits(top), '┤'),
         row if row + 1 == high => ("0".to_owned(), '┼'),
-        row if row == high / 2 && top.is_multiple_of(2) && high > 3 => (grouped(top / 2), '┤'),
+        row if row == high / 2 && top.is_multiple_of(2) && high > 3 => (group_digits(top / 2), '┤'),
         _ => (String::new(), '│'),
     };
     let with_scale = |(row, drawn)| {
@@ -39,11 +39,11 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
         .enumerate()
         .map(with_scale)
         .collect();
-    let low = first / BUCKET;
-    let doublings = (bars.together * bars.columns.len()) as f64 / 4.0;
-    let axis = Axis::between(low, low * doublings.exp2());
+    let low = first / BUCKET_FACTOR;
+    let doublings = (bars.per_column * bars.columns.len()) as f64 / 4.0;
+    let axis = Axis::from_ends(low, low * doublings.exp2());
     if let Some([ticks, labels]) =
-        axis.and_then(|axis| axis::lines(&axis, bars.wide * bars.columns.len()))
+        axis.and_then(|axis| axis::lines(&axis, bars.column_width * bars.columns.len()))
     {
         lines.push(format!("{}└{ticks}", text::blank(left - 1)));
         lines.push(format!("{}{labels}", text::blank(left)));
@@ -51,7 +51,7 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
     lines
 }
 
-/// The smallest of 1, 2 and 5 with noughts that is not less.
+/// The smallest of 1, 2, 5, 10, 20, … that is not less.
 fn round_up(most: u64) -> u64 {
     let tens = |zeros: u32| 10_u64.checked_pow(zeros).unwrap_or(u64::MAX);
     let figures =
@@ -62,30 +62,33 @@ fn round_up(most: u64) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// Buckets as they are drawn: some of them together where there are more than columns.
+/// Buckets as drawn: adjacent ones are merged if there are more than columns.
 struct Bars {
     columns: Vec<u64>,
-    together: usize,
-    wide: usize,
+    per_column: usize,
+    column_width: usize,
 }
 
 impl Bars {
     fn new(counts: &[u64], room: usize) -> Self {
         let together = counts.len().div_ceil(room.max(1)).max(1);
-        let wide = room.checked_div(counts.len()).unwrap_or(0).clamp(1, WIDEST);
+        let wide = room
+            .checked_div(counts.len())
+            .unwrap_or(0)
+            .clamp(1, MAX_BUCKET_WIDTH);
         let sum = |some: &[u64]| some.iter().copied().fold(0, u64::saturating_add);
         Self {
             columns: counts.chunks(together).map(sum).collect(),
-            together,
-            wide,
+            per_column: together,
+            column_width: wide,
         }
     }
 
-    fn most(&self) -> u64 {
+    fn max_count(&self) -> u64 {
         self.columns.iter().copied().max().unwrap_or(0)
     }
 
-    /// In so many rows from the top. However small a count is beside the others, it is seen.
+    /// The bars, top row first. Every non-zero count is visible, however small.
     fn lines(&self, top: u64, rows: usize) -> Vec<String> {
         let eighths = |count: u64| {
             let full = rows.saturating_mul(8);
@@ -104,7 +107,7 @@ impl Bars {
                     .copied()
                     .unwrap_or(' ')
                     .to_string()
-                    .repeat(self.wide)
+                    .repeat(self.column_width)
             };
             self.columns.iter().map(block).collect::<String>()
         };
@@ -120,7 +123,7 @@ mod tests {
 
     fn drawn(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
         let bars = Bars::new(counts, columns);
-        bars.lines(bars.most(), rows)
+        bars.lines(bars.max_count(), rows)
     }
 
     #[test]
@@ -140,7 +143,7 @@ mod tests {
         let counts = [0, 3, 40, 210, 380, 260, 120, 60, 22, 9, 4, 1];
         let buckets: Vec<(f64, u64)> = (0..)
             .zip(counts)
-            .map(|(i, count)| (100.0 * BUCKET.powi(i), count))
+            .map(|(i, count)| (100.0 * BUCKET_FACTOR.powi(i), count))
             .collect();
         assert_eq!(
             chart(&buckets, 44, 6)

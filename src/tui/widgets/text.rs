@@ -1,17 +1,17 @@
-//! Text cut, padded and wrapped to terminal columns.
+//! Cuts, pads and wraps text to terminal columns.
 
 use unicode_width::UnicodeWidthStr;
 
-pub use crate::text::wrap::{columns as width, fit};
+pub use crate::text::wrap::{display_width as width, truncate};
 
-use crate::report::telling::flush::UNBROKEN;
-use crate::text::wrap::{self, Overlong, head};
+use crate::report::view::flush::NO_BREAK_SPACE;
+use crate::text::wrap::{self, Overlong, split_at_column};
 
-/// The text in at most so many columns with its end kept, for paths, whose ends differ.
+/// Cuts at the beginning, for paths, which differ at their ends.
 pub fn fit_end(text: &str, room: usize) -> String {
     let mut rest = text;
     while rest.width().saturating_add(1) > room && text.width() > room && !rest.is_empty() {
-        rest = after_first(rest);
+        rest = skip_first_char(rest);
     }
     match rest.len() == text.len() {
         true => text.to_owned(),
@@ -20,21 +20,21 @@ pub fn fit_end(text: &str, room: usize) -> String {
     }
 }
 
-/// The same with beginning and end kept, for names of which either may be what differs.
+/// Cuts in the middle, for names that may differ at either end.
 pub fn fit_middle(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }
-    let (first, rest) = head(text, room.saturating_sub(1) / 2);
+    let (first, rest) = split_at_column(text, room.saturating_sub(1) / 2);
     format!(
         "{first}{}",
         fit_end(rest, room.saturating_sub(first.width()))
     )
 }
 
-/// The text in exactly so many columns.
+/// Cuts or pads to exactly so many columns.
 pub fn pad(text: &str, room: usize) -> String {
-    let mut out = fit(text, room);
+    let mut out = truncate(text, room);
     out.push_str(&blank(room.saturating_sub(out.width())));
     out
 }
@@ -43,19 +43,19 @@ pub fn blank(columns: usize) -> String {
     " ".repeat(columns)
 }
 
-/// The text in lines of at most so many columns, a word cut only when it is longer than a line.
-/// Blanks that are not broken are plain ones on a screen.
+/// Wraps to lines of at most so many columns; only words longer than a line are cut. Non-breaking
+/// blanks become plain ones.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = wrap::wrap(text, room, Overlong::Cut);
     lines
         .iter_mut()
-        .filter(|line| line.contains(UNBROKEN))
-        .for_each(|line| *line = line.replace(UNBROKEN, " "));
+        .filter(|line| line.contains(NO_BREAK_SPACE))
+        .for_each(|line| *line = line.replace(NO_BREAK_SPACE, " "));
     lines
 }
 
-/// The same with the second and later lines behind this text, as beneath the branch of a tree. A
-/// first line that begins with blanks or branches keeps them.
+/// Wraps with a prefix before further lines, as below the branch of a tree. Leading blanks or
+/// branches of the first line are kept.
 pub fn wrap_under(text: &str, under: &str, room: usize) -> Vec<String> {
     if text.width() <= room {
         return vec![text.to_owned()];
@@ -66,7 +66,7 @@ pub fn wrap_under(text: &str, under: &str, room: usize) -> Vec<String> {
     let inner = room.saturating_sub(branch.width().max(under.width()));
     let rows = wrap(words, inner).into_iter().enumerate();
     rows.map(|(i, row)| {
-        fit(
+        truncate(
             &format!("{}{row}", if i == 0 { branch } else { under }),
             room,
         )
@@ -74,7 +74,7 @@ pub fn wrap_under(text: &str, under: &str, room: usize) -> Vec<String> {
     .collect()
 }
 
-fn after_first(text: &str) -> &str {
+fn skip_first_char(text: &str) -> &str {
     let mut chars = text.chars();
     chars.next();
     chars.as_str()
@@ -89,7 +89,7 @@ mod tests {
     proptest! {
         #[test]
         fn text_never_takes_more_room_than_given(text: String, room in 0_usize..40) {
-            prop_assert!(fit(&text, room).width() <= room);
+            prop_assert!(truncate(&text, room).width() <= room);
             prop_assert!(fit_end(&text, room).width() <= room);
             prop_assert!(fit_middle(&text, room).width() <= room);
             prop_assert_eq!(pad(&text, room).width(), room);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn wide_characters_are_counted() {
-        assert_eq!(fit("データ", 5), "デー…");
+        assert_eq!(truncate("データ", 5), "デー…");
         assert_eq!(fit_end("/var/lib/postgresql/16/main", 12), "…sql/16/main");
         assert_eq!(fit_end("/srv", 4), "/srv");
         assert_eq!(fit_middle("postgresql 16/main", 11), "postg…/main");

@@ -11,7 +11,7 @@ use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog::{controller, device};
 use walwise_model::facts::{Scope, Subject};
-use walwise_sys::host::{Host, Miss, MissKind, Question, RecordedHost, Tool};
+use walwise_sys::host::{Host, HostError, HostErrorKind, Question, RecordedHost, Tool};
 
 #[path = "../shown.rs"]
 mod shown;
@@ -69,7 +69,7 @@ struct Answering<'a> {
 }
 
 impl Host for Answering<'_> {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let (host, tools) = self.machine;
         match question {
             Question::Run(tool, arguments) if tools.contains(tool) => {
@@ -81,7 +81,7 @@ impl Host for Answering<'_> {
                 });
                 Ok(if is_second { self.second } else { self.first }.to_vec())
             }
-            Question::Run(..) => Err(Miss::new(MissKind::Absent, "not installed")),
+            Question::Run(..) => Err(HostError::new(HostErrorKind::Absent, "not installed")),
             other => host.ask(other),
         }
     }
@@ -108,8 +108,8 @@ fuzz_target!(|bytes: &[u8]| {
         target: Some("/data".into()),
         ..Request::default()
     };
-    let session = Session::look(&host, &request, RuleSet::default(), &mut |_, _| {});
-    let (facts, _) = session.judged();
+    let session = Session::collect(&host, &request, RuleSet::default(), &mut |_, _| {});
+    let (facts, _) = session.conclusions();
     shown::facts(&facts);
     let said = String::from_utf8_lossy(text).to_lowercase();
     let good = GOOD.iter().any(|word| said.contains(word));

@@ -20,8 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(host) = RecordedHost::parse(&[b"walwise host 1\n", bytes].concat()) else {
         return;
     };
-    let session = Session::look(&host, &Request::default(), RULES.clone(), &mut |_, _| {});
-    shown::facts(&session.read);
+    let session = Session::collect(&host, &Request::default(), RULES.clone(), &mut |_, _| {});
+    shown::facts(&session.facts);
     let report = session.report();
     for format in Format::ALL {
         let output = format.render(&report).unwrap_or_else(|why| why);

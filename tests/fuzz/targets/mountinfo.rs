@@ -5,7 +5,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use walwise_collect::{self as collect, Request, mountinfo};
-use walwise_sys::host::{Host, Miss, MissKind, Question};
+use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
 #[path = "../shown.rs"]
 mod shown;
@@ -14,25 +14,25 @@ mod shown;
 struct Table<'a>(&'a [u8]);
 
 impl Host for Table<'_> {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         match question {
             Question::Read(path) if path == Path::new("/proc/self/mountinfo") => {
                 Ok(self.0.to_vec())
             }
-            _ => Err(Miss::new(MissKind::Absent, "no such file")),
+            _ => Err(HostError::new(HostErrorKind::Absent, "no such file")),
         }
     }
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let table = mountinfo::parse(bytes, usize::MAX);
+    let table = mountinfo::parse_mountinfo(bytes, usize::MAX);
     let lines = bytes
         .split(|b| *b == b'\n')
         .filter(|line| !line.is_empty())
         .count();
     assert_eq!(table.entries.len() + table.malformed.len(), lines);
     let good = b"\n27 1 254:0 / /x rw - ext4 /dev/vda rw\n";
-    let more = mountinfo::parse(&[bytes, good].concat(), usize::MAX);
+    let more = mountinfo::parse_mountinfo(&[bytes, good].concat(), usize::MAX);
     assert_eq!(
         more.entries.last().map(|entry| entry.point.as_slice()),
         Some(b"/x".as_slice())

@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestCaseError};
 use walwise::session::Session;
 use walwise_collect::{Request, run_all};
 use walwise_judge::rules::RuleSet;
-use walwise_model::text::is_treacherous;
+use walwise_model::text::is_display_unsafe;
 use walwise_report::{Format, text};
 use walwise_sys::host::{RecordedHost, RecordingHost};
 
@@ -209,7 +209,9 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     );
     let text = String::from_utf8(output.stdout).map_err(|e| TestCaseError::fail(e.to_string()))?;
     for shown in [&text, &err] {
-        let line = shown.lines().find(|line| line.chars().any(is_treacherous));
+        let line = shown
+            .lines()
+            .find(|line| line.chars().any(is_display_unsafe));
         prop_assert!(line.is_none(), "a control character: {line:?}");
     }
     if arguments.contains(&"json") {
@@ -299,7 +301,7 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
             for text in [recording.archive("", true), recording.archive("", false)] {
                 let line = text
                     .lines()
-                    .find(|line| line.chars().any(|c| is_treacherous(c) && c != '\t'));
+                    .find(|line| line.chars().any(|c| is_display_unsafe(c) && c != '\t'));
                 assert!(line.is_none(), "{name}, share {share}: {line:?}");
             }
         }
@@ -317,23 +319,23 @@ fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
         let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % shares == at % shares;
         everywhere(&mut lines, chosen, HOSTILE[at % shares].as_bytes());
         let host = RecordedHost::parse(&lines.join(&b'\n')).unwrap();
-        let session = Session::look(
+        let session = Session::collect(
             &host,
             &Request::default(),
             RuleSet::builtin(),
             &mut |_, _| {},
         );
         let report = text::render(&session.report());
-        let line = report.lines().find(|line| line.contains(is_treacherous));
+        let line = report.lines().find(|line| line.contains(is_display_unsafe));
         assert!(line.is_none(), "{}: {line:?}", file.display());
-        for row in session.read.rows() {
+        for row in session.facts.rows() {
             let shown = format!(
                 "{} {:?}",
                 row.subject,
                 row.reading.value().map(ToString::to_string)
             );
             assert!(
-                !shown.contains(is_treacherous),
+                !shown.contains(is_display_unsafe),
                 "{}: {shown}",
                 file.display()
             );

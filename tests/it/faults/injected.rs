@@ -16,7 +16,7 @@ use crate::support::{names, scratch_free, stderr, stdout};
 const SLOW: &str = "pwrite64:delay_exit=2000";
 
 /// The message about a disk's error.
-const DISK: &str = "reported an I/O error; look at dmesg";
+const DISK: &str = "reported an I/O error; check dmesg";
 
 /// A probe with these calls changed, which ends because of that.
 fn ends(directory: &Path, planted: &[&str]) -> Output {
@@ -47,12 +47,12 @@ fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
     } in [
         case(
             &["mkdirat:error=EDQUOT"][..],
-            ["making the scratch directory failed", "quota"],
+            ["creating the scratch directory failed", "quota"],
             false,
         ),
         case(
             &["mkdirat:error=ENOSPC"],
-            ["making the scratch directory failed", "ran out of space"],
+            ["creating the scratch directory failed", "ran out of space"],
             false,
         ),
         case(
@@ -193,7 +193,7 @@ fn a_signal_keeps_what_was_measured() {
             "{found:#}"
         );
         assert!(
-            complaint(&output).contains("the scratch files are gone"),
+            complaint(&output).contains("the scratch files are removed"),
             "{output:?}"
         );
         assert_eq!(names(directory.path()), [""; 0]);

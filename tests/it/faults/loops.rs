@@ -135,7 +135,7 @@ fn a_full_file_system_is_not_measured() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_read_only_file_system_is_not_measured() {
-    is_not_measured(&ext4(&[], "ro").point, "mounted read-only", as_root);
+    is_not_measured(&ext4(&[], "ro").point, "read-only file system", as_root);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_read_only_file_system_is_not_measured() {
 fn what_a_user_may_not_write_is_not_measured() {
     is_not_measured(
         &ext4(&[], "").point,
-        "cannot be written by this user",
+        "is not writable for this user",
         as_nobody,
     );
 }

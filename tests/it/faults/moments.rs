@@ -97,7 +97,7 @@ fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
         "{arguments:?}: {output:?}"
     );
     assert!(
-        complaint(output).contains("the scratch files are gone"),
+        complaint(output).contains("the scratch files are removed"),
         "{output:?}"
     );
     if !output.stdout.is_empty() {

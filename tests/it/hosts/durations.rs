@@ -13,7 +13,7 @@ const SETTINGS: [&str; 2] = ["wal_writer_delay", "innodb_flush_log_at_timeout"];
 
 fn has_duration(text: &str) -> bool {
     let words: Vec<&str> = text
-        .split(|c: char| !(c.is_alphanumeric() || c == '.'))
+        .split(|c: char| !(c.is_alphanumeric() || ".'".contains(c)))
         .collect();
     let is_figure = |word: &str| word.parse::<f64>().is_ok();
     let is_pair = words

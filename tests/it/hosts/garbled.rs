@@ -9,10 +9,10 @@ use walwise::session::Session;
 use walwise_collect::{Request, run_all};
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::{FactRow, FactSet, Reading};
-use walwise_model::text::is_treacherous;
+use walwise_model::text::is_display_unsafe;
 use walwise_report::{Report, json, text};
 use walwise_sys::host::archive::{self, Answers, HostAnswer};
-use walwise_sys::host::{Host, Miss, MissKind, Question};
+use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
 /// A recorded machine, with one answer that is another.
 pub struct Garbled<'a> {
@@ -33,14 +33,14 @@ impl<'a> Garbled<'a> {
 }
 
 impl Host for Garbled<'_> {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         if self.question == Some(question) {
             return self.answer.clone();
         }
         let unknown = || {
-            Err(Miss::new(
-                MissKind::NotCollected,
-                "the host archive does not hold it",
+            Err(HostError::new(
+                HostErrorKind::NotCollected,
+                "not in the host archive",
             ))
         };
         self.answers.get(question).cloned().unwrap_or_else(unknown)
@@ -73,13 +73,13 @@ pub fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
         target: Some(target.into()),
         ..Request::default()
     };
-    let session = Session::look(host, &request, RULES.clone(), &mut |_, _| {});
+    let session = Session::collect(host, &request, RULES.clone(), &mut |_, _| {});
     let report = session.report();
     (session, report)
 }
 
 fn safe(text: &str) -> bool {
-    !text.chars().any(|c| is_treacherous(c) && c != '\n')
+    !text.chars().any(|c| is_display_unsafe(c) && c != '\n')
 }
 
 /// Lines as strangers write them: of the answer itself, of noise, and cut short.
@@ -107,8 +107,12 @@ fn garbled(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostAnswer {
         }]
             .to_vec()),
         4 => Ok([bytes, bytes].concat()),
-        _ => Err(Miss::new(
-            [MissKind::Denied, MissKind::TimedOut, MissKind::Failed][at % 3],
+        _ => Err(HostError::new(
+            [
+                HostErrorKind::Denied,
+                HostErrorKind::TimedOut,
+                HostErrorKind::Failed,
+            ][at % 3],
             "refused",
         )),
     }
@@ -130,7 +134,7 @@ proptest! {
         let answer = garbled(answer.as_deref().unwrap_or_default(), &noise, at, how);
         let host = Garbled { answers, question: Some(question), answer };
         let (session, report) = look(&host, target);
-        for FactRow { subject, fact, reading } in session.read.rows() {
+        for FactRow { subject, fact, reading } in session.facts.rows() {
             let shown = match reading {
                 Reading::Known { value, source } => format!("{value} {source}"),
                 Reading::Unknown { detail, .. } => detail.clone(),

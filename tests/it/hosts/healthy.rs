@@ -1,9 +1,9 @@
 //! Healthy machines are decided: of the recorded hosts with a durable verdict and nothing to warn
 //! of, nine of ten leave no critical rule undecided, and their first screen does not speak of it.
 
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Level, Outcome};
-use walwise_report::exit::{FailCondition, code};
+use walwise_report::exit::{FailCondition, exit_code};
 
 use super::garbled::{Garbled, HOSTS, look};
 use crate::support::deadline::CommandInTime as _;
@@ -35,7 +35,7 @@ fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
             .verdicts
             .iter()
             .filter(|verdict| verdict.target.name() == target);
-        if !verdicts.all(|verdict| verdict.standing == Standing::Durable)
+        if !verdicts.all(|verdict| verdict.standing == VerdictKind::Durable)
             || found
                 .into_iter()
                 .any(|finding| warns(&finding.outcome, finding.level))
@@ -43,7 +43,7 @@ fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
             continue;
         }
         healthy += 1;
-        if code(&report, fail_on) != 0 {
+        if exit_code(&report, fail_on) != 0 {
             open.push(name);
             continue;
         }

@@ -11,8 +11,8 @@ use serde_json::Value;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
-use walwise_model::text::is_treacherous;
-use walwise_report::difference::{Class, Kept, difference};
+use walwise_model::text::is_display_unsafe;
+use walwise_report::difference::{Class, ReportSnapshot, difference};
 use walwise_report::{Report, json, text};
 use walwise_sys::host::RecordedHost;
 
@@ -29,8 +29,8 @@ fn report(recording: &[u8], target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    let mut session = Session::look(&host, &request, RULES.clone(), &mut |_, _| {});
-    session.asked = target.map(str::to_owned);
+    let mut session = Session::collect(&host, &request, RULES.clone(), &mut |_, _| {});
+    session.named_target = target.map(str::to_owned);
     session.report()
 }
 
@@ -40,10 +40,10 @@ fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
         let recording = fs::read(host(&name)).unwrap();
         for target in [None, Some(target_of(&name))] {
             let report = report(&recording, target);
-            let kept = Kept::from_report(&report);
-            let back = Kept::parse(json::render(&report).as_bytes()).unwrap();
+            let kept = ReportSnapshot::from_report(&report);
+            let back = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
             assert!(kept == back, "{name} {target:?}");
-            assert_eq!((back.foreign, back.unreadable), (0, 0), "{name}");
+            assert_eq!((back.unknown_facts, back.unreadable), (0, 0), "{name}");
             let none = difference(&back, &kept);
             assert!(
                 none.is_empty() && none.remarks.is_empty(),
@@ -64,7 +64,10 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
         report(before.as_bytes(), Some("/data")),
         report(after.as_bytes(), Some("/data")),
     );
-    let found = difference(&Kept::from_report(&old), &Kept::from_report(&new));
+    let found = difference(
+        &ReportSnapshot::from_report(&old),
+        &ReportSnapshot::from_report(&new),
+    );
     let lasting: BTreeSet<&str> = found
         .facts
         .iter()
@@ -86,7 +89,10 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
         found.gone.is_empty() && found.appeared.is_empty() && found.renamed.is_empty(),
         "{found:?}"
     );
-    let back = difference(&Kept::from_report(&new), &Kept::from_report(&old));
+    let back = difference(
+        &ReportSnapshot::from_report(&new),
+        &ReportSnapshot::from_report(&old),
+    );
     let fixed = back
         .findings
         .iter()
@@ -246,16 +252,16 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        match Kept::parse(bytes.as_slice()) {
+        match ReportSnapshot::parse(bytes.as_slice()) {
             Err(error) => {
                 let says = error.to_string();
                 prop_assert!(says.contains("walwise"), "{}", says);
             }
             Ok(kept) => {
                 let mut report = report.clone();
-                report.baseline = Some(difference(&kept, &Kept::from_report(&report)));
+                report.baseline = Some(difference(&kept, &ReportSnapshot::from_report(&report)));
                 let shown = text::render(&report);
-                prop_assert!(!shown.chars().any(|c| c != '\n' && is_treacherous(c)), "{}", shown);
+                prop_assert!(!shown.chars().any(|c| c != '\n' && is_display_unsafe(c)), "{}", shown);
                 let _: Value = serde_json::from_str(&json::render(&report)).unwrap();
             }
         }

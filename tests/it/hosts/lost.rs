@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use walwise::session::Session;
 use walwise_collect::{Request, run_all};
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Level, Outcome, Risk, RuleSet};
 use walwise_model::facts::{FactSet, Subject};
 use walwise_report::Report;
-use walwise_report::exit::{FailCondition, code};
+use walwise_report::exit::{FailCondition, exit_code};
 use walwise_sys::host::archive::{self, Answers};
 use walwise_sys::host::{Dialect, Question, RecordedHost};
 
@@ -104,7 +104,7 @@ impl Difference {
     /// The kind that a question is about.
     fn of(question: &Question) -> Option<Self> {
         match question {
-            Question::As(_, inner) => Self::of(inner),
+            Question::AsUser(_, inner) => Self::of(inner),
             Question::Config(_, dialect) => Some(match dialect {
                 Dialect::Fstab => Self::FstabLine,
                 Dialect::MountUnit | Dialect::Service | Dialect::Crypttab => Self::Unit,
@@ -125,7 +125,7 @@ impl Difference {
             }
             Question::Link(path) if path.ends_with("cwd") => Some(Self::Server),
             Question::Servers
-            | Question::Started(_)
+            | Question::ProcessStart(_)
             | Question::Tablespaces(_)
             | Question::CommandLine(_)
             | Question::Environment(_) => Some(Self::Server),
@@ -178,7 +178,7 @@ struct Capture {
 struct Judged {
     read: FactSet,
     /// `None` where there is no target.
-    standing: Option<Standing>,
+    standing: Option<VerdictKind>,
     /// `None` where there is nothing to check.
     code: Option<u8>,
     /// Advice that can lose data.
@@ -188,8 +188,8 @@ struct Judged {
 impl Judged {
     fn is_durable(&self) -> bool {
         self.standing.is_some_and(|standing| match standing {
-            Standing::Durable | Standing::ProvenByDrill => true,
-            Standing::AtRisk | Standing::Contradictory | Standing::Unproven => false,
+            VerdictKind::Durable | VerdictKind::ProvenByDrill => true,
+            VerdictKind::AtRisk | VerdictKind::Contradictory | VerdictKind::Unproven => false,
         })
     }
 
@@ -223,7 +223,7 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
         return None;
     }
     let mut session = Session::new(read, SHARED.clone(), false);
-    session.asked = Some(target.to_owned());
+    session.named_target = Some(target.to_owned());
     session.traced = false;
     let report = session.report();
     let subject = Subject::target(target);
@@ -237,12 +237,12 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
         level: Level::Critical,
         undecided: true,
     };
-    let code = verdict.is_some().then(|| code(&report, fail_on));
+    let code = verdict.is_some().then(|| exit_code(&report, fail_on));
     Some(Judged {
         standing,
         code,
         advice: flushless(&report),
-        read: session.read,
+        read: session.facts,
     })
 }
 
@@ -592,7 +592,11 @@ fn a_deleted_line_leaves_the_verdict_unproven() {
             .map(String::as_str)
             .collect();
         let after = judged(&(left.join("\n") + "\n"), capture.target, None).unwrap();
-        assert_eq!(after.standing, Some(Standing::Unproven), "{name}: {line}");
+        assert_eq!(
+            after.standing,
+            Some(VerdictKind::Unproven),
+            "{name}: {line}"
+        );
         assert!(
             expect.is_none() || after.code == *expect,
             "{name}: {line}: {:?}",

@@ -8,9 +8,9 @@ use walwise_collect::Request;
 use walwise_judge::rules::{Outcome, RuleSet};
 use walwise_model::facts::catalog::{cluster, device, mount, mysql, postgres, target};
 use walwise_model::facts::{
-    Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, Why,
+    Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, UnknownReason,
 };
-use walwise_report::needed::{TargetScope, of_target};
+use walwise_report::missing_facts::{TargetScope, target_missing_facts};
 use walwise_report::{Report, TargetSummary, markdown, text};
 use walwise_sys::host::RecordedHost;
 
@@ -34,7 +34,7 @@ fn listed(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)
         Outcome::Undecided { needs } => needs.iter().flatten().cloned().collect(),
         Outcome::Applies | Outcome::DoesNotApply => Vec::new(),
     });
-    let own = of_target(report, target, about())
+    let own = target_missing_facts(report, target, about())
         .into_iter()
         .map(|needed| needed.need);
     missing
@@ -57,7 +57,7 @@ fn stands_with_its_target(report: &Report, what: &str) {
         };
         for (subject, fact) in listed(report, target) {
             assert!(
-                way.holds(&subject),
+                way.contains(&subject),
                 "{what}: {fact} of {subject} under {}",
                 target.title
             );
@@ -79,13 +79,13 @@ fn what_is_unknown_stands_with_the_target_that_needs_it() {
                 ..Request::default()
             };
             let report =
-                Session::look(&recording, &request, rules.clone(), &mut |_, _| {}).report();
+                Session::collect(&recording, &request, rules.clone(), &mut |_, _| {}).report();
             stands_with_its_target(&report, &name);
         }
     }
 }
 
-const RESTART: &str = "restart the server on /srv/my, then look again";
+const RESTART: &str = "restart the server on /srv/my, then check again";
 
 /// PostgreSQL and MySQL on file systems of their own on one disk, of which nobody could say what
 /// its cache does.
@@ -93,9 +93,10 @@ fn two_servers() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("read");
     let disk = Subject::device("sda");
-    facts.know(&disk, &device::KIND, device::DeviceKind::Disk, read());
-    let hidden = Reading::unknown(Why::Denied, "reading sda").or_try(Remedy::RunAsRoot);
-    facts.put(&disk, &device::WRITE_CACHE, hidden);
+    facts.insert_known(&disk, &device::KIND, device::DeviceKind::Disk, read());
+    let hidden =
+        Reading::unknown(UnknownReason::Denied, "reading sda").with_remedy(Remedy::RunAsRoot);
+    facts.insert(&disk, &device::WRITE_CACHE, hidden);
     for (path, role, area) in [
         ("/srv/pg", target::Role::Wal, Area::Pg),
         ("/srv/my", target::Role::Redo, Area::Mysql),
@@ -105,42 +106,43 @@ fn two_servers() -> FactSet {
             Subject::mount(path),
             Subject::cluster(path),
         );
-        facts.know(&place, &target::PATH, path.to_owned(), read());
-        facts.know(&place, &target::KIND, target::TargetKind::Directory, read());
-        facts.know(
+        facts.insert_known(&place, &target::PATH, path.to_owned(), read());
+        facts.insert_known(&place, &target::KIND, target::TargetKind::Directory, read());
+        facts.insert_known(
             &place,
             &target::ROLES,
             vec![target::Role::Data, role],
             read(),
         );
-        facts.know(&place, &target::CLUSTERS, vec![path.to_owned()], read());
-        facts.know(&fs, &mount::POINT, path.to_owned(), read());
-        facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), read());
-        facts.know(&fs, &mount::CLASS, mount::MountClass::Block, read());
-        facts.stand(&place, &fs);
-        facts.stand(&fs, &disk);
-        facts.stand(&server, &fs);
+        facts.insert_known(&place, &target::CLUSTERS, vec![path.to_owned()], read());
+        facts.insert_known(&fs, &mount::POINT, path.to_owned(), read());
+        facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), read());
+        facts.insert_known(&fs, &mount::CLASS, mount::MountClass::Block, read());
+        facts.add_edge(&place, &fs);
+        facts.add_edge(&fs, &disk);
+        facts.add_edge(&server, &fs);
         facts.link(&place, &fs);
         facts.link(&fs, &disk);
         facts.link(&place, &disk);
         facts.link(&place, &server);
         facts.link(&server, &place);
         facts.link(&server, &fs);
-        facts.is_of(&server, area);
+        facts.set_area(&server, area);
     }
     let (pg, my) = (Subject::cluster("/srv/pg"), Subject::cluster("/srv/my"));
-    facts.know(&pg, &cluster::KIND, ServerKind::Postgres, read());
-    facts.know(&my, &cluster::KIND, ServerKind::Mysql, read());
-    facts.put(
+    facts.insert_known(&pg, &cluster::KIND, ServerKind::Postgres, read());
+    facts.insert_known(&my, &cluster::KIND, ServerKind::Mysql, read());
+    facts.insert(
         &pg,
         &postgres::FSYNC,
-        Reading::unknown(Why::Denied, "postgresql.conf").or_try(Remedy::RunAsRoot),
+        Reading::unknown(UnknownReason::Denied, "postgresql.conf").with_remedy(Remedy::RunAsRoot),
     );
     let changed = || {
-        Reading::unknown(Why::Ambiguous, "my.cnf changed").or_try(Remedy::Do(RESTART.to_owned()))
+        Reading::unknown(UnknownReason::Ambiguous, "my.cnf changed")
+            .with_remedy(Remedy::Do(RESTART.to_owned()))
     };
-    facts.put(&my, &mysql::FLUSH_LOG, changed());
-    facts.put(&my, &mysql::SYNC_BINLOG, changed());
+    facts.insert(&my, &mysql::FLUSH_LOG, changed());
+    facts.insert(&my, &mysql::SYNC_BINLOG, changed());
     facts
 }
 
@@ -173,10 +175,10 @@ fn of_two_servers_on_one_disk_each_target_lists_its_own_and_both_list_the_disk()
         for (head, own, others) in [(&heads[0], "pg.", "mysql."), (&heads[1], "mysql.", "pg.")] {
             let section = section(&told, &heads, head);
             let own_list = section
-                .split("Not known")
+                .split("Unknown:")
                 .nth(1)
                 .unwrap_or_else(|| panic!("{head} in {told}"));
-            let own_list = own_list.split("of this host").next().unwrap();
+            let own_list = own_list.split("host fact").next().unwrap();
             assert!(
                 own_list.contains(own) && own_list.contains("device.write_cache"),
                 "{own_list}"

@@ -53,10 +53,10 @@ const ROWS: &[Row] = &[
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2056", "!logical volume: dm-0 begins at a multiple of 4 KiB only"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2048\n|vg0-mysql: linear 8388608 4097", "!logical volume: dm-0 begins at a multiple of 512 B"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear ", "logical volume: dm.alignment of dm-0 is not known"),
-    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: striped ", "layer: dm-0 may divide or move a page"),
+    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: striped ", "layer: dm-0 may split or move a page"),
     ("run dmsetup table\n|vg0-mysql: linear 0 2048", "run dmsetup table\n!absent not installed", "logical volume: dm.targets of dm-0 is not known"),
     ("dm-0/queue/max_sectors_kb\n|256", "dm-0/queue/max_sectors_kb\n|8", "!logical volume: dm-0 takes 8 KiB at most in one request"),
-    ("|LVM-aaaa", "|CRYPT-LUKS2-aaaa", "layer: dm-0 may divide or move a page"),
+    ("|LVM-aaaa", "|CRYPT-LUKS2-aaaa", "layer: dm-0 may split or move a page"),
     // The partition.
     ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n|2056", "!partition: nvme1n1p1 begins at byte 1052672, no multiple of a page"),
     ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n!denied no", "partition: device.start of nvme1n1p1 is not known"),
@@ -78,8 +78,8 @@ fn report(recording: &str) -> Value {
         target: Some(TARGET.into()),
         ..Request::default()
     };
-    let mut session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| {});
-    session.asked = Some(TARGET.to_owned());
+    let mut session = Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| {});
+    session.named_target = Some(TARGET.to_owned());
     serde_json::from_str(&json::render(&session.report())).unwrap()
 }
 

@@ -27,8 +27,8 @@ fn whatever_is_critical_has_a_remedy() {
                 target: target.map(Into::into),
                 ..Request::default()
             };
-            let mut session = Session::look(&recording, &request, rules.clone(), &mut |_, _| {});
-            session.asked = target.map(str::to_owned);
+            let mut session = Session::collect(&recording, &request, rules.clone(), &mut |_, _| {});
+            session.named_target = target.map(str::to_owned);
             let report = session.report();
             let document: serde_json::Value = serde_json::from_str(&json::render(&report)).unwrap();
             let told = flat(&text::render(&report));

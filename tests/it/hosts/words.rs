@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use walwise::session::Session;
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{self, RuleSet};
 use walwise_model::facts::{
-    FactRow, FactSet, KeyInfo, Reading, Source, Subject, Value, Why, catalog,
+    FactRow, FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, catalog,
 };
-use walwise_sys::host::{Miss, MissKind, Question};
+use walwise_sys::host::{HostError, HostErrorKind, Question};
 
 use super::garbled::{Garbled, HOSTS, RULES};
 
@@ -18,14 +18,14 @@ const NOBODY_KNOWS: &str = "sideways";
 /// The results of all judgements: standings by target, and the result of each rule on each subject.
 #[derive(Debug, PartialEq)]
 struct Judged {
-    standings: BTreeMap<Subject, Standing>,
+    standings: BTreeMap<Subject, VerdictKind>,
     concluded: Vec<(Subject, &'static str, Option<Value>)>,
     outcomes: Vec<(Subject, String, &'static str)>,
 }
 
 fn judged(read: FactSet) -> Judged {
     let session = Session::new(read, RuleSet::default(), false);
-    let (facts, verdicts) = session.judged();
+    let (facts, verdicts) = session.conclusions();
     let standings = verdicts
         .into_iter()
         .map(|verdict| (verdict.target, verdict.standing))
@@ -36,7 +36,7 @@ fn judged(read: FactSet) -> Judged {
     let concluded = concluded
         .map(|row| (row.subject.clone(), row.fact, row.reading.value().cloned()))
         .collect();
-    let circumstances = rules::Circumstances {
+    let circumstances = rules::EvaluationOptions {
         live: false,
         traced: false,
     };
@@ -44,7 +44,7 @@ fn judged(read: FactSet) -> Judged {
         rules::evaluate(&rules::all_subjects(&facts), &RULES, &facts, circumstances).findings;
     let outcomes = found
         .into_iter()
-        .map(|finding| (finding.subject, finding.rule, finding.outcome.word()))
+        .map(|finding| (finding.subject, finding.rule, finding.outcome.as_str()))
         .collect();
     Judged {
         standings,
@@ -78,11 +78,11 @@ fn a_word_that_nobody_knows_is_judged_like_none() {
                 Value::Text(word)
             };
             let (mut unknown, mut absent) = (read.clone(), read.clone());
-            unknown.put_value(&subject, info, Reading::known(value, source));
-            absent.put_value(
+            unknown.insert_value(&subject, info, Reading::known(value, source));
+            absent.insert_value(
                 &subject,
                 info,
-                Reading::unknown(Why::Malformed, "a word that nobody knows"),
+                Reading::unknown(UnknownReason::Malformed, "a word that nobody knows"),
             );
             assert_eq!(
                 judged(unknown),
@@ -127,7 +127,7 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
                 judged(super::garbled::look_only(&host, target)).standings
             };
             let unknown = with(Ok(NOBODY_KNOWS.as_bytes().to_vec()));
-            let refused = with(Err(Miss::new(MissKind::Failed, "refused")));
+            let refused = with(Err(HostError::new(HostErrorKind::Failed, "refused")));
             assert_eq!(unknown, refused, "{name}: {question:?}");
             *tried.entry(info.name).or_insert(0) += 1;
         }

@@ -1,8 +1,8 @@
 //! The chain by which a page is written whole opens nothing: neither one of its links nor all of
 //! them together.
 
-use walwise_judge::durability::{Caps, judge};
-use walwise_judge::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
+use walwise_judge::durability::{Caps, judge_targets};
+use walwise_judge::rules::{EvaluationOptions, Outcome, RuleSet, evaluate_rule};
 use walwise_model::facts::{Area, Subject};
 use walwise_report::Report;
 
@@ -50,7 +50,7 @@ fn with_pages(doublewrite: &str, values: &[(&str, &str)]) -> Machine {
     let cluster = Subject::cluster("/data");
     machine.facts.link(&data(), &cluster);
     machine.facts.link(&cluster, &data());
-    machine.facts.is_of(&cluster, Area::Mysql);
+    machine.facts.set_area(&cluster, Area::Mysql);
     for (fact, word) in [
         ("cluster.kind", "mysql"),
         ("mysql.version", "8.4.3"),
@@ -157,13 +157,13 @@ fn no_pair_of_links_opens_anything() {
             let mut values = holding.clone();
             (values[*i].1, values[*j].1) = (first, second);
             let mut facts = with_pages("off", &values).facts;
-            judge(&mut facts, true, &Caps::default());
+            judge_targets(&mut facts, true, &Caps::default());
             let applies = |rule| {
-                let circumstances = Circumstances {
+                let circumstances = EvaluationOptions {
                     live: true,
                     traced: true,
                 };
-                evaluate_one(rule, &facts, &data(), circumstances).outcome == Outcome::Applies
+                evaluate_rule(rule, &facts, &data(), circumstances).outcome == Outcome::Applies
             };
             let unknown = [(*i, first), (*j, second)]
                 .iter()

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use walwise::session::Session;
-use walwise::tui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
+use walwise::tui::{self, AssumedHost, Exit, JobProgress, Options, Saved, Supposition, Worker};
 use walwise_collect as collect;
 use walwise_judge::rules::RuleSet;
 use walwise_measure::measure::Phase;
@@ -36,9 +36,9 @@ fn work_that_fails_leaves_the_screen_and_what_was_known() {
     pty.until_gone("reading");
     fs::remove_file(&capture).unwrap();
     pty.press("r");
-    pty.until_shown("reading the machine failed");
+    pty.until_shown("reading the host failed");
     pty.press("p");
-    pty.until_shown("Not now");
+    pty.until_shown("Unavailable");
     pty.press("q");
     pty.ends(0);
 }
@@ -59,17 +59,17 @@ fn program() -> PathBuf {
 }
 
 impl Worker for Panicking {
-    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
-        let host = LiveHost::asking_through(program());
+    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
+        let host = LiveHost::with_program(program());
         let request = collect::Request {
             target: Some(self.directory.clone()),
-            new: true,
+            allow_missing: true,
             without_programs: true,
             ..collect::Request::default()
         };
         let again = self.reads.fetch_add(1, Ordering::SeqCst) > 0;
-        let session = Session::look(&host, &request, RuleSet::builtin(), &mut |what, _| {
-            progress(Partial::Reading(what.name().to_owned()));
+        let session = Session::collect(&host, &request, RuleSet::builtin(), &mut |what, _| {
+            progress(JobProgress::Reading(what.name().to_owned()));
             assert!(!again, "a panic while \x1b[31mreading");
         });
         let report = session.report();
@@ -85,7 +85,7 @@ impl Worker for Panicking {
         &self,
         _: &Subject,
         cancel: &Arc<AtomicBool>,
-        _: &mut dyn FnMut(Partial),
+        _: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String> {
         let mut request = ProbeRequest::new(&self.directory);
         request.program = program();
@@ -100,15 +100,15 @@ impl Worker for Panicking {
         Err(format!("it did not panic: {:?}", found.is_ok()))
     }
 
-    fn want(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
+    fn choose_filesystem(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
         panic!("a panic while choosing")
     }
 
-    fn raw(&self, _: &Source, _: &str) -> Vec<String> {
+    fn raw_lines(&self, _: &Source, _: &str) -> Vec<String> {
         Vec::new()
     }
 
-    fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
+    fn suppose(&self, _: &[Supposition]) -> Result<AssumedHost, String> {
         panic!("a panic while supposing")
     }
 
@@ -168,8 +168,7 @@ fn a_worker_that_panics_costs_its_work_and_nothing_else() {
     });
     pty.assert_untouched("the scratch file went with the panic");
     pty.press("r");
-    let shown =
-        pty.until_shown("reading the machine failed: this is a bug in walwise: a panic while");
+    let shown = pty.until_shown("reading the host failed: this is a bug in walwise: a panic while");
     assert!(!shown.contains("panicked"), "{shown}");
     pty.press("e\r");
     pty.until_shown("a panic while writing");

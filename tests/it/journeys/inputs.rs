@@ -46,13 +46,13 @@ fn a_paste_is_no_keys() {
     pty.until_shown("recommended");
     assert!(junk().len() > 10_000);
     pty.press(&pasted(&junk()));
-    let shown = pty.until_shown("pasted text is not taken for keys");
+    let shown = pty.until_shown("pasted text is ignored outside text fields");
     assert!(shown.contains("Fix first"), "{shown}");
     // A question is not answered by it either.
     pty.press("p");
     pty.until_shown("y start");
     pty.press(&pasted("y\r"));
-    pty.until_shown("pasted text is not taken for keys");
+    pty.until_shown("pasted text is ignored outside text fields");
     pty.press("n");
     pty.until_gone("y start");
     pty.assert_untouched("nothing was confirmed");
@@ -82,13 +82,13 @@ fn a_paste_is_typed_where_text_is_typed() {
     pty.press("2");
     pty.until_shown("from the target down");
     pty.press("/");
-    pty.until_shown("esc shows everything");
+    pty.until_shown("esc clears");
     pty.press(&pasted("mount.\nfstype"));
     pty.until_shown("/ mount.fstype_");
     pty.press(&pasted(&junk()));
     pty.until_gone("/ mount.fstype_");
     pty.press("\x1b");
-    pty.until_gone("esc shows everything");
+    pty.until_gone("esc clears");
     pty.press("es");
     pty.until_shown("Save as text");
     pty.press("\x15");
@@ -139,7 +139,7 @@ fn junk_that_no_terminal_marked_is_survived() {
         pty.until_gone("type to filter");
     }
     pty.press("5");
-    pty.until_shown("enter why");
+    pty.until_shown("enter more");
     pty.press("?");
     pty.until_shown("type to filter");
     pty.press("zq7");
@@ -219,7 +219,7 @@ fn escape_and_what_follows_at_once_are_both_taken() {
 /// none.
 const PLACES: [(&str, &str); 6] = [
     ("", "Fix first"),
-    ("2/", "esc shows everything"),
+    ("2/", "esc clears"),
     ("?", "type to filter"),
     ("w", "which fact?"),
     ("es", "Save as text"),
@@ -270,9 +270,9 @@ fn a_text_field_holds_so_much_and_says_so() {
             pty.press(keys);
             pty.until_shown(shown);
             pty.press(&text);
-            pty.until_shown("a text field holds 500 characters");
+            pty.until_shown("limited to 500 characters");
             pty.press("\x15");
-            pty.until_gone("a text field holds 500 characters");
+            pty.until_gone("limited to 500 characters");
             pty.press("\x1b");
             pty.until_gone(shown);
             pty.press("1");

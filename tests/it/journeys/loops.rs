@@ -74,9 +74,7 @@ fn a_free_disk_is_found_among_all_that_is_there() {
     while !target(&shown).ends_with(&disk.device) {
         let before = target(&shown);
         pty.press("]");
-        shown = pty.until("the next target", |screen| {
-            target(&screen.contents()) != before
-        });
+        shown = pty.until("next target", |screen| target(&screen.contents()) != before);
     }
     pty.until_shown("Durability can't be checked until");
     pty.press("4");
@@ -106,7 +104,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     }
     // Nothing can be measured before there is a file system.
     pty.press("p");
-    pty.until_shown("Not now, probe");
+    pty.until_shown("Unavailable (probe");
     pty.press("2");
     let shown = pty.until_shown("from the target down");
     assert!(
@@ -134,7 +132,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     // What is to be pasted, as `check` of the same disk gives it; the rest also tells of what
     // changes all the time.
     pty.press("e");
-    pty.until_shown("Nothing is written before s was answered");
+    pty.until_shown("Nothing is written until you confirm with s");
     let forms = ["script", "conf", "fstab", "udev"];
     for (format, down) in forms.into_iter().zip(["jj", "j", "j", "j"]) {
         pty.press(down);
@@ -219,7 +217,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         run("sh", &["-c", command]);
     }
     pty.press("1r");
-    pty.until("read again", |screen| {
+    pty.until("rescan", |screen| {
         let shown = screen.contents();
         shown.contains("Fix first") && !shown.contains("DROPPED") && !shown.contains("reading")
     });

@@ -13,8 +13,8 @@ fn tour(variables: &[(&str, &str)]) -> String {
     for (key, shown) in [
         ("2", "from the target down"),
         ("4", "in order of"),
-        ("5", "enter why"),
-        ("6", "the report"),
+        ("5", "enter more"),
+        ("6", "same output"),
     ] {
         pty.press(key);
         pty.until_shown(shown);

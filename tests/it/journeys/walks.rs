@@ -28,15 +28,15 @@ fn from_the_overview_to_the_advice_and_out() {
 fn a_target_is_chosen_from_the_list() {
     let host = capture("real-loop-xfs.host");
     let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
-    let first = pty.until_shown("? every command");
+    let first = pty.until_shown("? all commands");
     assert!(
-        first.contains("6 Export 1/") && first.contains("enter why"),
+        first.contains("6 Export 1/") && first.contains("enter more"),
         "{first}"
     );
     pty.press("t");
     let listed = pty.until_shown("Targets, worst first");
     assert!(
-        !listed.contains("? every command") && listed.contains("▸  ! at risk"),
+        !listed.contains("? all commands") && listed.contains("▸  ! at risk"),
         "{listed}"
     );
     pty.press("capture-xfs");
@@ -48,7 +48,7 @@ fn a_target_is_chosen_from_the_list() {
         "{shown}"
     );
     pty.press("[");
-    pty.until("the target before", |screen| {
+    pty.until("previous target", |screen| {
         !screen
             .rows(0, 80)
             .nth(1)
@@ -147,7 +147,7 @@ fn why_a_rule_does_not_apply_is_shown() {
     let mut pty = Pty::walwise(&[path(&data)]);
     pty.until_shown("Fix first");
     pty.press("5");
-    pty.until_shown("enter why");
+    pty.until_shown("enter more");
     pty.press("/does not apply");
     pty.until_shown("Does not apply   ");
     pty.press("\r\r");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use walwise_measure::measure::{Measurement, Method, MethodResult, Occasion, Phase};
+use walwise_measure::measure::{Measurement, Method, MethodResult, Phase, WhenMeasured};
 use walwise_measure::probes::{Control, ErrorKind, ProbeRequest, Refusal, plan, run};
 
 use super::{kill_a_probe_of, request};
@@ -96,7 +96,9 @@ fn twenty_rounds(mut request: ProbeRequest) -> Measurement {
 fn the_cost_of_a_flush_needs_real_direct_io() {
     let mounted = xfs("");
     let mut request = on(&mounted);
-    request.extra.extend(Method::beside(Occasion::FlushCost));
+    request
+        .extra
+        .extend(Method::extra_methods(WhenMeasured::FlushCost));
     request.extra.push(Method::OpenDatasyncDirect);
     let found = twenty_rounds(request);
     for method in [
@@ -127,7 +129,9 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
 fn buffered_direct_io_is_told_from_direct_io() {
     for mounted in [btrfs(""), ext4(&[], "data=journal")] {
         let mut request = on(&mounted);
-        request.extra.extend(Method::beside(Occasion::FlushCost));
+        request
+            .extra
+            .extend(Method::extra_methods(WhenMeasured::FlushCost));
         let found = twenty_rounds(request);
         let row = row(&found, Method::FdatasyncDirect);
         assert!(row.back_to_back.is_none() && row.error.is_some(), "{row:?}");
@@ -163,7 +167,7 @@ fn a_file_system_that_fills_up_is_an_error_and_keeps_nothing() {
         }
     })
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Full, "{error}");
+    assert_eq!(error.kind, ErrorKind::NoSpace, "{error}");
     assert_eq!(names(&mounted.point), ["filler"]);
 }
 
@@ -183,7 +187,7 @@ fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
         },
     )
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Disk, "{error}");
+    assert_eq!(error.kind, ErrorKind::IoError, "{error}");
     assert!(
         error.to_string().contains("still there"),
         "what cannot be removed is named: {error}"
@@ -256,7 +260,7 @@ fn a_place_beside_a_database_must_be_like_it() {
     assert!(
         refused
             .to_string()
-            .contains("top of its file system or subvolume"),
+            .contains("root of that file system or subvolume"),
         "{refused}"
     );
 }
@@ -269,9 +273,7 @@ fn a_database_that_fills_its_mount_needs_a_directory_named() {
     let refused = refusal(&mounted.point);
     assert!(refused.to_string().contains("--scratch DIR"), "{refused}");
     assert!(
-        refused
-            .to_string()
-            .contains("once it lies a directory below"),
+        refused.to_string().contains("its parent is on another one"),
         "{refused}"
     );
     let mut request = request(&mounted.point);
@@ -292,7 +294,7 @@ fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
     let wal = Mounted::at(wal, database, "");
     let refused = refusal(&wal.point).to_string();
     assert!(
-        refused.contains(&format!("{} is the top of its file system", wal.path())),
+        refused.contains(&format!("{} is the root of that file system", wal.path())),
         "{refused}"
     );
     drop(wal);
@@ -312,7 +314,7 @@ fn a_database_at_the_top_of_a_loop_is_left_alone() {
     fs::write(mounted.point.join("ibdata1"), "").unwrap();
     assert!(matches!(
         refusal(&mounted.point),
-        Refusal::NoPlaceBeside { .. }
+        Refusal::NoSiblingPlace { .. }
     ));
     assert_eq!(names(&mounted.point).len(), before.len() + 1);
 }

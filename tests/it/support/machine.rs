@@ -2,11 +2,11 @@
 //! by a word. `?` makes a fact unknown, `~word` states it.
 
 use walwise::session::Session;
-use walwise_judge::durability::{Caps, Verdict, judge};
+use walwise_judge::durability::{Caps, Verdict, judge_targets};
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
 use walwise_model::facts::{
-    FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why,
+    FactRow, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value, ValueKind,
 };
 use walwise_model::version::Version;
 use walwise_report::Report;
@@ -103,10 +103,10 @@ impl Machine {
     /// Stands the target on a mount, a partition and a disk.
     fn on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
         let (mount, part) = (Subject::mount(point), Subject::device(part));
-        self.facts.stand(&data(), &mount);
+        self.facts.add_edge(&data(), &mount);
         self.facts.link(&data(), &mount);
-        self.facts.stand(&mount, &part);
-        self.facts.stand(&part, &Subject::device(disk));
+        self.facts.add_edge(&mount, &part);
+        self.facts.add_edge(&part, &Subject::device(disk));
         self.put(&part, "device.kind", "partition");
         self
     }
@@ -121,14 +121,14 @@ impl Machine {
             reading,
         } in self.facts.rows()
         {
-            facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
+            facts.insert_value(subject, catalog::find(fact).unwrap(), reading.clone());
         }
         let (mount, top) = (Subject::mount("/data"), Subject::device("top"));
-        facts.stand(&data(), &mount);
+        facts.add_edge(&data(), &mount);
         facts.link(&data(), &mount);
         facts.link(&mount, &top);
-        facts.stand(&mount, &top);
-        facts.stand(&top, &Subject::device("sda"));
+        facts.add_edge(&mount, &top);
+        facts.add_edge(&top, &Subject::device("sda"));
         let mut machine = Self { facts };
         machine.put(&top, "device.kind", kind);
         machine
@@ -175,7 +175,7 @@ impl Machine {
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
             self.facts
-                .put_value(of, info, Reading::unknown(Why::Denied, "a test"));
+                .insert_value(of, info, Reading::unknown(UnknownReason::Denied, "a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
@@ -207,13 +207,13 @@ impl Machine {
             _ => Value::Text(word.to_owned()),
         };
         self.facts
-            .put_value(of, info, Reading::known(value, source));
+            .insert_value(of, info, Reading::known(value, source));
     }
 
     /// The verdict of /data.
     pub fn verdict(&self) -> Verdict {
         let mut facts = self.facts.clone();
-        judge(&mut facts, true, &Caps::default())
+        judge_targets(&mut facts, true, &Caps::default())
             .into_iter()
             .find(|verdict| verdict.target == data())
             .unwrap()

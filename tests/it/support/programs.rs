@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::running::held;
+use super::running::holds_in_time;
 use crate::support::deadline::CommandInTime as _;
 
 /// The program under test.
@@ -63,7 +63,7 @@ pub fn output_when_free(command: &mut Command) -> Output {
                 .any(|word| said.contains(word))
     };
     let mut output = run();
-    held(|| {
+    holds_in_time(|| {
         if is_busy(&output) {
             output = run();
         }

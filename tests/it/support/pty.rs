@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use super::deadline::{held, wait_for};
+use super::deadline::{holds_in_time, wait_for};
 use super::untouched::Untouched;
 
 /// Longer than any working machine needs.
@@ -433,7 +433,7 @@ impl Drop for Pty {
     fn drop(&mut self) {
         // It has usually ended by itself.
         let _ = self.child.kill();
-        held(|| !matches!(self.child.try_wait(), Ok(None)));
+        holds_in_time(|| !matches!(self.child.try_wait(), Ok(None)));
         assert!(
             self.is_judged || std::thread::panicking(),
             "a journey ends in `ends`"

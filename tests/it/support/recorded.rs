@@ -51,7 +51,7 @@ pub fn files() -> Vec<PathBuf> {
 pub fn reports() -> impl Iterator<Item = (PathBuf, Report)> {
     files().into_iter().map(|path| {
         let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
-        let session = Session::look(
+        let session = Session::collect(
             &host,
             &Request::default(),
             RuleSet::builtin(),

@@ -18,8 +18,8 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
         measurements: BTreeMap::new(),
         overrides: BTreeMap::new(),
         wanted: &BTreeMap::new(),
-        refusal: &|_, _| None,
-        circumstances: RunContext {
+        refusal_reason: &|_, _| None,
+        context: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,
             options: Vec::new(),

@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-pub use super::deadline::{held, wait_for};
+pub use super::deadline::{holds_in_time, wait_for};
 use super::{loops, walwise};
 
 /// The processes that a process has started and that have not ended; none where it has ended

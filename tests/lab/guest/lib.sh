@@ -125,7 +125,7 @@ put() {
 meets_quota() {
     mkdir "/lab/$stack/data"
     chown 65534 "/lab/$stack/data"
-    for case in "40m 0:asking for:" "8m 0:writing the scratch file:--force" "0 1:making the scratch directory:"; do
+    for case in "40m 0:reserving:" "8m 0:writing the scratch file:--force" "0 1:creating the scratch directory:"; do
         limit "${case%%:*}"
         doing=${case#*:}
         ! probe_as_nobody --seconds 2 ${doing#*:} || fail "measured with a quota of $case"

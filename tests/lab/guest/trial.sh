@@ -100,7 +100,7 @@ trial() {
     refuses "apply only to a disk" try /tmp --erase TRIAL-one --yes
     ln -s /dev/vda /dev/link && refuses "is a link" try /dev/link --erase TRIAL-one
     mknod /tmp/node b $(sed 's/:/ /' /sys/block/vda/dev) && refuses "kernel does" try /tmp/node --yes
-    refuses "no trial left anything" try /dev/vda --erase TRIAL-one --clear
+    refuses "there is no trial data" try /dev/vda --erase TRIAL-one --clear
     sleep 1000 3</dev/vda &
     refuses "is open in sleep" try /dev/vda --erase TRIAL-one
     kill $!

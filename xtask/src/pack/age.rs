@@ -1,25 +1,25 @@
-//! The age of what walwise knows: what nobody has compared with a source, what was compared long
-//! ago, and what was compared before a product that its stamp names had another release.
+//! The age of entries: never checked against a source, checked long ago, or checked before a newer
+//! release of the product in their stamp.
 
 use jiff::civil::Date;
 
 use super::entry::KnowledgeEntry;
-use walwise_judge::validity::ProductRelease;
-use walwise_model::checked::SourceCheck;
+use walwise_judge::compat::ProductRelease;
+use walwise_model::provenance::Verification;
 
-/// What is due to be read again, each list in the order of the files.
+/// Entries due for a new check, in the order of the files.
 #[derive(Default)]
 pub struct Due<'e> {
-    /// Entries whose source nobody says to have opened.
+    /// Without a checked source.
     pub unverified: Vec<&'e KnowledgeEntry>,
-    /// Entries that were checked too long ago.
+    /// Checked before the oldest accepted day.
     pub old: Vec<&'e KnowledgeEntry>,
-    /// Entries that were checked before a release of what they were checked against.
-    pub overtaken: Vec<(&'e KnowledgeEntry, &'e ProductRelease)>,
+    /// Checked before the latest release of their product.
+    pub outdated: Vec<(&'e KnowledgeEntry, &'e ProductRelease)>,
 }
 
 impl<'e> Due<'e> {
-    /// What is due of these, where a check before `oldest` is too old.
+    /// Finds the due entries; a check before `oldest` is too old.
     pub fn new(
         entries: &'e [KnowledgeEntry],
         releases: &'e [ProductRelease],
@@ -28,17 +28,17 @@ impl<'e> Due<'e> {
         let mut due = Self::default();
         for entry in entries {
             match &entry.checked {
-                SourceCheck::Unverified => due.unverified.push(entry),
-                SourceCheck::Against { day, source } => {
+                Verification::Unverified => due.unverified.push(entry),
+                Verification::Verified { day, source } => {
                     if *day < oldest {
                         due.old.push(entry);
                     }
                     let named = releases
                         .iter()
-                        .filter(|release| names(source, release.of.word()));
+                        .filter(|release| mentions(source, release.of.as_str()));
                     let later =
                         named.filter(|release| release.released.is_some_and(|out| out > *day));
-                    due.overtaken.extend(
+                    due.outdated.extend(
                         later
                             .max_by_key(|release| release.released)
                             .map(|one| (entry, one)),
@@ -50,8 +50,8 @@ impl<'e> Due<'e> {
     }
 }
 
-/// Whether a text names a product as a word of its own.
-fn names(text: &str, product: &str) -> bool {
+/// Whether a text has the product as a separate word.
+fn mentions(text: &str, product: &str) -> bool {
     let own = |c: char| c.is_alphanumeric() || c == '-';
     text.split(|c| !own(c)).any(|word| word == product)
 }
@@ -62,7 +62,7 @@ mod tests {
 
     use super::super::entry::entries;
     use super::*;
-    use walwise_judge::validity::releases;
+    use walwise_judge::compat::releases;
 
     #[test]
     fn what_is_due_is_named_once_for_each_reason() {
@@ -80,11 +80,11 @@ mod tests {
         assert_eq!(ids(due.unverified), ["a.a"]);
         assert_eq!(ids(due.old), ["a.b"]);
         assert_eq!(
-            ids(due.overtaken.iter().map(|(one, _)| *one).collect()),
+            ids(due.outdated.iter().map(|(one, _)| *one).collect()),
             ["a.b", "a.d"]
         );
         assert!(
-            due.overtaken
+            due.outdated
                 .iter()
                 .all(|(_, release)| release.version == "19")
         );

@@ -1,40 +1,35 @@
-//! What differs between two packs, entry by entry and field by field.
+//! The difference between two packs, entry by entry and field by field.
 //!
-//! Order, comments and the place of an entry make no difference; stamps do not either, since they
-//! change no judgement.
+//! Order, comments, position and stamps of entries are ignored, since they change no result.
 
 use std::collections::BTreeMap;
 
 use toml::Value;
 
-use super::entry::{KnowledgeEntry, plain};
+use super::entry::{KnowledgeEntry, display_value};
 
-/// What became of an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum EntryChange {
-    /// It is new.
     Added,
-    /// It is gone.
     Removed,
-    /// Fields of it differ, each with what it was and is, in one line.
+    /// The fields that differ.
     Changed(Vec<FieldChange>),
 }
 
-/// A field that differs.
+/// A field that differs, with both values on one line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FieldChange {
-    /// Its name.
     pub name: String,
-    /// What it was; `None` where there was none.
+    /// `None` if it was absent.
     pub old: Option<String>,
-    /// What it is; `None` where there is none.
+    /// `None` if it is absent now.
     pub new: Option<String>,
 }
 
-/// Several rows may have one name, such as those of an option that several words undo.
+/// Several rows may have the same name, such as an option that several words undo.
 type EntriesByName<'e> = BTreeMap<(&'e str, &'e str), Vec<&'e BTreeMap<String, Value>>>;
 
-/// The entries that differ, by kind and name, in order.
+/// The entries that differ, sorted by kind and name.
 pub fn difference<'e>(
     old: &'e [KnowledgeEntry],
     new: &'e [KnowledgeEntry],
@@ -68,7 +63,7 @@ pub fn difference<'e>(
     changes
 }
 
-/// What an entry is called that lacks what it should be known by.
+/// The name of an entry without its naming field.
 const NAMELESS: &str = "without a name";
 
 fn by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
@@ -93,7 +88,7 @@ fn fields(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Vec<F
     let differing = names
         .into_iter()
         .filter(|name| old.get(*name) != new.get(*name));
-    let told = |value: Option<&Value>| value.map(plain);
+    let told = |value: Option<&Value>| value.map(display_value);
     differing
         .map(|name| FieldChange {
             name: name.clone(),
@@ -135,7 +130,7 @@ mod tests {
         assert!(difference(&new, &new).is_empty());
     }
 
-    /// The undone words of one option can stand in several rows.
+    /// An option that several words undo has several rows.
     #[test]
     fn rows_of_one_name_are_compared_as_a_set() {
         let row =
@@ -150,7 +145,7 @@ mod tests {
         ));
     }
 
-    /// A rule that lost its id is a difference, too.
+    /// A rule that lost its id counts as a difference.
     #[test]
     fn an_entry_without_a_name_is_compared() {
         let [one, none] =

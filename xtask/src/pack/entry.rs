@@ -1,8 +1,8 @@
-//! The entries of rule files and tables as plain fields, whatever they mean: what the age of the
-//! pack and the difference between two packs are told of.
+//! The entries of rule files and tables as plain fields, whatever they mean. Both the age and the
+//! difference of packs use them.
 //!
-//! An entry of several names, such as a row with ten mount options, is one thing in a file and ten
-//! in a comparison, since moving a name to another row changes nothing about the others.
+//! A row with several names, such as ten mount options, counts as one entry in a file and as ten in
+//! a comparison, since moving a name to another row does not change the others.
 
 use std::collections::BTreeMap;
 
@@ -10,45 +10,44 @@ use serde::Deserialize;
 use toml::Value;
 use toml::de::{DeTable, ValueDeserializer};
 
-use walwise_model::checked::SourceCheck;
-use walwise_model::rows::CHECKED;
-use walwise_model::text::lines::Lines;
+use walwise_model::provenance::Verification;
+use walwise_model::text::lines::LineIndex;
+use walwise_model::toml_table::CHECKED;
 
 /// A rule, or a row of a table.
 pub struct KnowledgeEntry {
-    /// The file, as it was named.
     pub file: String,
-    /// The line where it begins, counted from one.
+    /// The line where it begins, from 1.
     pub line: usize,
     /// The word in double brackets: `rule`, `options`.
     pub kind: String,
-    /// What it is about, one or more: the id of a rule, `ext4 nobarrier`.
+    /// One or more: the id of a rule, `ext4 nobarrier`.
     pub names: Vec<String>,
-    /// Its stamp.
-    pub checked: SourceCheck,
-    /// Its fields besides names and stamp.
+    /// When it was checked, and against which source.
+    pub checked: Verification,
+    /// All fields besides names and stamp.
     pub fields: BTreeMap<String, Value>,
 }
 
-/// The fields that name a row, each followed by those that stand for the same.
+/// Fields that name a row, by priority.
 const NAMING: [&str; 6] = ["id", "names", "words", "feature", "version", "releases"];
-/// The field that says what the names belong to.
+/// The field with the owner of the names.
 const OWNER: &str = "of";
 
-/// The entries of files, each a name and a text; the error names the file.
+/// The entries of files, given as name and text; the error names the file.
 pub fn entries<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
 ) -> Result<Vec<KnowledgeEntry>, String> {
     let mut all = Vec::new();
     for (name, text) in files {
-        all.extend(of_file(name, text)?);
+        all.extend(file_entries(name, text)?);
     }
     Ok(all)
 }
 
-fn of_file(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
+fn file_entries(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
     let document = DeTable::parse(text).map_err(|error| format!("{file}: {}", error.message()))?;
-    let lines = Lines::new(text);
+    let lines = LineIndex::new(text);
     let mut found = Vec::new();
     for (kind, rows) in document.get_ref() {
         let kind = kind.get_ref();
@@ -76,10 +75,10 @@ fn entry(
     let stamp = stamp
         .as_ref()
         .and_then(Value::as_str)
-        .map(SourceCheck::parse);
+        .map(Verification::parse);
     let checked = stamp
         .and_then(Result::ok)
-        .unwrap_or(SourceCheck::Unverified);
+        .unwrap_or(Verification::Unverified);
     let owners = fields
         .remove(OWNER)
         .map(|value| texts(&value))
@@ -114,16 +113,16 @@ fn texts(value: &Value) -> Vec<String> {
         Value::Array(items) => items.iter().flat_map(texts).collect(),
         Value::Table(table) => table
             .iter()
-            .map(|(key, value)| format!("{key} = {}", plain(value)))
+            .map(|(key, value)| format!("{key} = {}", display_value(value)))
             .collect(),
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {
-            vec![plain(value)]
+            vec![display_value(value)]
         }
     }
 }
 
-/// A value in one line, texts without their quotes.
-pub fn plain(value: &Value) -> String {
+/// A value on one line, strings without quotes.
+pub fn display_value(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
@@ -153,7 +152,7 @@ mod tests {
         assert_eq!(found[0].fields.keys().collect::<Vec<_>>(), ["source"]);
     }
 
-    /// What is left out of a comparison would count as no difference.
+    /// An entry left out of a comparison would count as equal.
     #[test]
     fn what_is_no_row_is_a_mistake() {
         for text in [

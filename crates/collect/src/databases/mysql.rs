@@ -1,12 +1,11 @@
-//! MySQL and MariaDB servers, running and installed: the places of data and logs, and the settings
-//! that affect storage, each with its source.
+//! MySQL and MariaDB servers, running or installed: the directories of data and logs, and the
+//! settings that affect storage, each with its source.
 //!
-//! Leads come from processes, from installed programs and from the directory that was asked for.
-//! Each lead is followed to a data directory as its owner, and each directory is recorded once. A
-//! process is believed when its user owns the directory and it has the system tablespace there
-//! open. Only allow-listed keys of an option file arrive here. A running server accepts most of
-//! these settings at any time (SET GLOBAL) without recording them. The files therefore tell what it
-//! started with, and only the server tells what is in force.
+//! Leads come from processes, installed programs and the requested directory. Each is followed to a
+//! data directory as its owner, and each directory is recorded once. A process is believed if its
+//! user owns the directory and it has the system tablespace there open. Only allow-listed keys of
+//! option files arrive here. SET GLOBAL changes most settings at run time without a trace, so files
+//! show what the server started with; only the server knows what is in force.
 
 mod edition;
 mod options;
@@ -23,23 +22,23 @@ mod redo {
     use super::edition::Edition;
     use super::settings;
     use crate::databases::conf::Conf;
-    use crate::facts::{Reading, Source, Why};
+    use crate::facts::{Reading, Source, UnknownReason};
 
     const CAPACITY: &str = "innodb_redo_log_capacity";
     const OLD: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
-    /// Which of the two are set although the server ignores them.
-    pub fn ignored(written: &Conf, edition: &Edition) -> Reading<Vec<String>> {
+    /// The legacy settings that are set although the server ignores them.
+    pub fn ignored_settings(written: &Conf, edition: &Edition) -> Reading<Vec<String>> {
         let unknown = |why, detail: String| Reading::unknown(why, detail);
-        let Some((line, version)) = edition.known() else {
+        let Some((line, version)) = edition.product_and_version() else {
             return unknown(
-                Why::NotCollected,
-                format!("which version it is, and so whether it has {CAPACITY}"),
+                UnknownReason::NotCollected,
+                format!("the server's version, and so whether it has {CAPACITY}"),
             );
         };
         if settings::default_of(CAPACITY, line, version).is_absent() {
             return unknown(
-                Why::Absent,
+                UnknownReason::Absent,
                 format!("{} {} has no {CAPACITY}", line.name(), version.base()),
             );
         }
@@ -48,7 +47,7 @@ mod redo {
                 return Reading::known(
                     Vec::new(),
                     Source::Default {
-                        of: settings::series(line, version),
+                        of: settings::release_series(line, version),
                     },
                 );
             }
@@ -88,26 +87,25 @@ mod redo {
 }
 mod server;
 mod counters {
-    //! What a running MySQL or MariaDB counts of its redo log and its binary log, from its own
-    //! answer.
+    //! Redo-log and binary-log counters of a running MySQL or MariaDB, from its own answer.
     //!
-    //! Counters begin with the start of the server. What follows from them is left to `sizing`.
+    //! Counters start at zero with the server. Conclusions are left to `sizing`.
 
     use super::server::VariablesReply;
     use super::settings::number;
     use crate::facts::catalog::mysql;
-    use crate::facts::{FactSet, Reading, Subject, Why};
-    use crate::text::safe;
+    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
+    use crate::text::display_safe;
 
-    /// Records all of it; `None` where no server runs.
-    pub fn put(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
-        let count = |name: &str| count(answer, name);
-        facts.put(
+    /// `answer` is `None` if no server runs.
+    pub fn record(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
+        let count = |name: &str| counter(answer, name);
+        facts.insert(
             cluster,
             &mysql::UPTIME,
             count("Uptime").map(|seconds| seconds as f64 * 1e6),
         );
-        facts.put(
+        facts.insert(
             cluster,
             &mysql::REDO_WRITTEN,
             count("Innodb_os_log_written"),
@@ -119,40 +117,47 @@ mod counters {
         let age = age
             .into_iter()
             .reduce(|one, other| if one.is_known() { one } else { other });
-        facts.put(
+        facts.insert(
             cluster,
             &mysql::CHECKPOINT_AGE,
             age.unwrap_or_else(Reading::not_collected),
         );
-        facts.put(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
+        facts.insert(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
         let per_group = match (count("Binlog_commits"), count("Binlog_group_commits")) {
-            (_, Reading::Known { value: 0, .. }) => {
-                Reading::unknown(Why::Absent, "nothing was committed to the binary log")
-            }
+            (_, Reading::Known { value: 0, .. }) => Reading::unknown(
+                UnknownReason::Absent,
+                "no transaction was written to the binary log",
+            ),
             (commits, Reading::Known { value: groups, .. }) => {
                 commits.map(|commits| commits as f64 / groups as f64)
             }
             (_, unknown) => unknown.map(|groups| groups as f64),
         };
-        facts.put(cluster, &mysql::COMMITS_PER_GROUP, per_group);
+        facts.insert(cluster, &mysql::COMMITS_PER_GROUP, per_group);
     }
 
-    fn count(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
+    fn counter(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
         match answer {
-            None => Reading::unknown(Why::Absent, format!("only a running server tells {name}")),
-            Some(VariablesReply::Silent(why, detail, remedy)) => {
-                Reading::unknown(*why, detail.clone()).or_try(remedy.clone())
+            None => Reading::unknown(
+                UnknownReason::Absent,
+                format!("only a running server reports {name}"),
+            ),
+            Some(VariablesReply::NoReply(why, detail, remedy)) => {
+                Reading::unknown(*why, detail.clone()).with_remedy(remedy.clone())
             }
-            Some(told @ VariablesReply::Told(..)) => match (told.get(name), told.get("Uptime")) {
-                (Some(value), _) => value.and_then(|value| number(&safe(&value))),
-                (None, Some(_)) => {
-                    Reading::unknown(Why::Absent, format!("this release does not count {name}"))
+            Some(told @ VariablesReply::Variables(..)) => {
+                match (told.get(name), told.get("Uptime")) {
+                    (Some(value), _) => value.and_then(|value| number(&display_safe(&value))),
+                    (None, Some(_)) => Reading::unknown(
+                        UnknownReason::Absent,
+                        format!("this release does not count {name}"),
+                    ),
+                    (None, None) => Reading::unknown(
+                        UnknownReason::NotCollected,
+                        format!("the recorded answer has no counters, so {name} is missing"),
+                    ),
                 }
-                (None, None) => Reading::unknown(
-                    Why::NotCollected,
-                    format!("the answer to hand holds no counters, and so no {name}"),
-                ),
-            },
+            }
         }
     }
 
@@ -163,14 +168,14 @@ mod counters {
         use super::*;
         use crate::facts::{Key, Remedy, Source};
 
-        fn told(rows: &[(&str, &str)], key: &Key<u64>) -> Result<u64, Why> {
+        fn counter_value(rows: &[(&str, &str)], key: &Key<u64>) -> Result<u64, UnknownReason> {
             let rows: BTreeMap<_, _> = rows
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
                 .collect();
-            let answer = VariablesReply::Told(rows, Source::call("test"));
+            let answer = VariablesReply::Variables(rows, Source::call("test"));
             let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-            put(&mut facts, &cluster, Some(&answer));
+            record(&mut facts, &cluster, Some(&answer));
             match facts.get(&cluster, key) {
                 Reading::Known { value, .. } => Ok(value),
                 Reading::Unknown { why, .. } => Err(why),
@@ -181,44 +186,51 @@ mod counters {
         fn both_names_of_the_age_are_read_and_nothing_is_made_up() {
             let age = &mysql::CHECKPOINT_AGE;
             assert_eq!(
-                told(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age),
+                counter_value(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age),
                 Ok(7)
             );
             assert_eq!(
-                told(
+                counter_value(
                     &[("Uptime", "9"), ("Innodb_redo_log_logical_size", "8")],
                     age
                 ),
                 Ok(8)
             );
-            assert_eq!(told(&[("Uptime", "9")], age), Err(Why::Absent));
             assert_eq!(
-                told(&[("port", "9")], age),
-                Err(Why::NotCollected),
+                counter_value(&[("Uptime", "9")], age),
+                Err(UnknownReason::Absent)
+            );
+            assert_eq!(
+                counter_value(&[("port", "9")], age),
+                Err(UnknownReason::NotCollected),
                 "an older capture"
             );
             assert_eq!(
-                told(
+                counter_value(
                     &[("Uptime", "9"), ("Innodb_os_log_written", "x")],
                     &mysql::REDO_WRITTEN
                 ),
-                Err(Why::Malformed)
+                Err(UnknownReason::Malformed)
             );
         }
 
         #[test]
         fn a_server_that_was_not_asked_says_nothing() {
             let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-            let silent = VariablesReply::Silent(Why::Denied, "no".to_owned(), Remedy::RunAsRoot);
-            for (answer, expected) in [(Some(&silent), Why::Denied), (None, Why::Absent)] {
-                put(&mut facts, &cluster, answer);
+            let silent =
+                VariablesReply::NoReply(UnknownReason::Denied, "no".to_owned(), Remedy::RunAsRoot);
+            for (answer, expected) in [
+                (Some(&silent), UnknownReason::Denied),
+                (None, UnknownReason::Absent),
+            ] {
+                record(&mut facts, &cluster, answer);
                 for name in [
                     "mysql.uptime",
                     "mysql.redo_written",
                     "mysql.commits_per_group",
                     "mysql.checkpoint_age",
                 ] {
-                    let Reading::Unknown { why, .. } = facts.named(&cluster, name) else {
+                    let Reading::Unknown { why, .. } = facts.reading_by_name(&cluster, name) else {
                         panic!("{name}")
                     };
                     assert_eq!(*why, expected, "{name}");
@@ -227,112 +239,113 @@ mod counters {
         }
     }
 }
+mod directories;
 mod instance;
-mod places;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use self::edition::{ask_program, waits_for_a_program};
-use super::behalf::Behalf;
-use super::inside::Inside;
-use super::named::ConfigArgument;
+pub use self::edition::{needs_program_run, query_program_version};
+use super::config_argument::ConfigArgument;
+use super::mount_namespace::NamespaceHost;
 use super::servers::Proof;
+use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::host::{Host, Miss, MissKind};
+use crate::host::{Host, HostError, HostErrorKind};
 use instance::{OwnerView, ServerLead};
 
-/// Where distributions put the data.
-const USUAL: &str = "/var/lib/mysql";
+/// Default of all distributions.
+const DEFAULT_DATA_DIRECTORY: &str = "/var/lib/mysql";
 
-/// Facts about the servers of this host, which remembers its answers.
-pub fn look(host: &dyn Host, request: &Request) -> FactSet {
+/// `host` must cache its answers.
+pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-    // The search for PostgreSQL has already reported that processes cannot be listed.
-    let (running, mut unproven) = process::servers(host, request, &mut facts).unwrap_or_default();
+    // The PostgreSQL collector has already reported that processes cannot be listed.
+    let (running, mut unproven) =
+        process::running_servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;
         ServerLead {
             server: Some(server),
             directory: None,
-            named: None,
-            reader,
+            config_argument: None,
+            reader_uid: reader,
         }
     });
-    let asked = asked_for(host, request);
-    let named = named(host, request, asked.as_ref(), &mut facts);
-    let usual = Behalf::of_owner(host, Path::new(USUAL)).uid;
+    let asked = requested_data_directory(host, request);
+    let named = config_argument_lead(host, request, asked.as_ref(), &mut facts);
+    let usual = UserHost::for_owner(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
     let installed = ServerLead {
         server: None,
         directory: None,
-        named: None,
-        reader: usual,
+        config_argument: None,
+        reader_uid: usual,
     };
     let asked = asked.map(|directory| {
-        let reader = Behalf::of_owner(host, &directory).uid;
+        let reader = UserHost::for_owner(host, &directory).uid;
         ServerLead {
             server: None,
             directory: Some(directory),
-            named: None,
-            reader,
+            config_argument: None,
+            reader_uid: reader,
         }
     });
     for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
-        let behalf = Behalf::new(host, lead.reader);
+        let behalf = UserHost::new(host, lead.reader_uid);
         let inside = lead
             .server
             .as_ref()
-            .and_then(|server| Inside::new(&behalf, host, server.pid));
+            .and_then(|server| NamespaceHost::new(&behalf, host, server.pid));
         let view = OwnerView {
             host: &behalf,
-            ours: host,
-            inside: inside.as_ref(),
+            invoker_host: host,
+            namespace: inside.as_ref(),
         };
-        let named = lead.named;
-        let found = match (lead.follow(&view, request, &mut own), named) {
+        let named = lead.config_argument;
+        let found = match (lead.resolve(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
             (Ok(None), None) => continue,
             (Ok(None), Some(named)) => {
-                facts.warn(named.unused(MysqlNote::NoData));
+                facts.add_note(named.unused_note(MysqlNote::NoData));
                 continue;
             }
             (Err(note), _) => {
-                facts.warn(note);
+                facts.add_note(note);
                 continue;
             }
         };
-        let stopped = if seen.contains(&found.data) {
-            Err(ServerNote::Runs)
+        let stopped = if seen.contains(&found.path) {
+            Err(ServerNote::ServerRunning)
         } else {
-            found.is_stopped(&view, &unproven)
+            found.prove_stopped(&view, &unproven)
         };
         if let (Some(named), Err(why)) = (named, stopped) {
-            facts.warn(named.unused(why));
+            facts.add_note(named.unused_note(why));
             continue;
         }
-        if seen.contains(&found.data) {
+        if seen.contains(&found.path) {
             continue;
         }
-        match found.proof(&view) {
+        match found.prove_served(&view) {
             Proof::Serves | Proof::NoServer => {
-                seen.insert(found.data.clone());
-                found.put(&view, &unproven, &mut own);
+                seen.insert(found.path.clone());
+                found.record(&view, &unproven, &mut own);
                 facts.merge(own);
             }
-            Proof::Elsewhere(note) => facts.warn(note),
+            Proof::Contradicted(note) => facts.add_note(note),
             Proof::Unreadable(process) => unproven.push(process),
         }
     }
     facts
 }
 
-/// The lead of an option file that was named for a server that does not run. The data are where it
-/// says, or else in the directory that was asked for.
-fn named<'a>(
+/// The lead of an option file named for a stopped server. The data directory is the one it sets,
+/// else the requested one.
+fn config_argument_lead<'a>(
     host: &dyn Host,
     request: &'a Request,
     asked: Option<&PathBuf>,
@@ -342,56 +355,59 @@ fn named<'a>(
     let lead = |reader, directory| ServerLead {
         server: None,
         directory,
-        named: Some(named),
-        reader,
+        config_argument: Some(named),
+        reader_uid: reader,
     };
-    let reader = named.reader(host, asked);
-    let behalf = Behalf::new(host, reader);
+    let reader = named.reader_uid(host, asked);
+    let behalf = UserHost::new(host, reader);
     let view = OwnerView {
         host: &behalf,
-        ours: host,
-        inside: None,
+        invoker_host: host,
+        namespace: None,
     };
-    match lead(reader, None).follow(&view, request, &mut FactSet::default()) {
-        Ok(Some(found)) if found.is_named_in_files() => {
-            if let Some(asked) = asked.filter(|asked| **asked != found.data) {
-                facts.warn(named.elsewhere(&found.data, asked));
+    match lead(reader, None).resolve(&view, request, &mut FactSet::default()) {
+        Ok(Some(found)) if found.is_set_in_files() => {
+            if let Some(asked) = asked.filter(|asked| **asked != found.path) {
+                facts.add_note(named.other_directory_note(&found.path, asked));
             }
-            Some(lead(named.reader(host, Some(&found.data)), None))
+            Some(lead(named.reader_uid(host, Some(&found.path)), None))
         }
         Ok(_) | Err(_) => Some(lead(reader, asked.cloned())),
     }
 }
 
-/// Whether a directory is one of a server's data. Each server makes a directory for its own tables
-/// in it.
-fn is_data(host: &dyn Host, path: &Path) -> bool {
+/// Whether this is a data directory: every server creates the directory `mysql` and the file
+/// `ibdata1` in it.
+fn is_data_directory(host: &dyn Host, path: &Path) -> bool {
     let has = |name: &str| host.stat(&path.join(name));
     match has("mysql") {
         Ok(stat) => {
-            // What nobody lets us see may well be there.
+            // Permission denied: it may exist.
             let tablespace =
-                has("ibdata1").map_or_else(|miss| may_hide(&miss), |stat| stat.is_file());
+                has("ibdata1").map_or_else(|miss| may_exist(&miss), |stat| stat.is_file());
             stat.is_dir() && tablespace
         }
         Err(miss) => {
-            miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir())
+            miss.kind == HostErrorKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir())
         }
     }
 }
 
-/// Whether what was asked for may be there all the same.
-fn may_hide(miss: &Miss) -> bool {
-    !matches!(miss.kind, MissKind::Absent | MissKind::NotCollected)
+/// Whether the path may exist despite the error.
+fn may_exist(miss: &HostError) -> bool {
+    !matches!(
+        miss.kind,
+        HostErrorKind::Absent | HostErrorKind::NotCollected
+    )
 }
 
-/// The data directory that was asked for, or lies above what was asked for.
-pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
+/// The data directory that is or contains the requested target.
+pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
-    // What we may not see may be there, but one of the two has to be seen.
+    // An inaccessible entry may exist, but at least one of the two must be visible.
     let is_there = |path: &Path, name: &str| match host.stat(&path.join(name)) {
         Ok(_) => Some(true),
-        Err(miss) if may_hide(&miss) => None,
+        Err(miss) if may_exist(&miss) => None,
         Err(_) => Some(false),
     };
     let has_both = |path: &&Path| {

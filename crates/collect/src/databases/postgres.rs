@@ -1,44 +1,43 @@
-//! PostgreSQL clusters, running and installed: the places of data and WAL, and the settings that
-//! affect storage, each with its source.
+//! PostgreSQL clusters, running or installed: the directories of data and WAL, and the settings
+//! that affect storage, each with its source.
 //!
-//! Leads come from processes, from the directories of distributions, from units, and from the
-//! directory that was asked for. Each lead is followed to a data directory as its owner, and each
-//! directory is recorded once. A process is believed when its user owns the directory and
-//! `postmaster.pid` there names it: anybody can call a process `postgres`. Only allow-listed keys
-//! of a configuration arrive here. Without root most leads end in *denied*, which is recorded too.
+//! Leads come from processes, distributions' directories, systemd units and the requested
+//! directory. Each is followed to a data directory as its owner, and each directory is recorded
+//! once. Anyone can name a process `postgres`, so one is believed only if its user owns the
+//! directory and `postmaster.pid` there names it. Only allow-listed configuration keys arrive here.
+//! Without root most leads end in *denied*, which is recorded too.
 
 mod conf;
 mod installed {
     //! Installed clusters, running or not: in the directories of distributions, and in the
-    //! directory that was asked for.
+    //! requested directory.
     //!
-    //! Debian keeps the configuration in /etc/postgresql/VERSION/NAME and the data elsewhere;
-    //! others keep both together. A directory that may not be entered is believed when it lies
-    //! exactly where a distribution puts clusters.
+    //! Debian keeps configurations in /etc/postgresql/VERSION/NAME and data elsewhere; others keep
+    //! both together. An inaccessible directory is believed if it is exactly where a distribution
+    //! puts clusters.
 
     use std::path::{Path, PathBuf};
 
     use crate::collector::Request;
-    use crate::databases::behalf::Behalf;
+    use crate::databases::user_host::UserHost;
     use crate::facts::note::PostgresNote;
     use crate::facts::{FactSet, Reading};
-    use crate::host::{Host, MissKind, path_bytes};
-    use crate::refusal::refused;
-    use crate::text::safe;
+    use crate::host::{Host, HostErrorKind, path_bytes};
+    use crate::refusal::error_reading;
+    use crate::text::display_safe;
 
-    /// Debian's directory of configurations.
-    pub const DEBIAN: &str = "/etc/postgresql";
+    pub const DEBIAN_CONFIG_DIRECTORY: &str = "/etc/postgresql";
 
-    /// Directories of configuration as Debian keeps them.
-    pub fn debian(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
-        let versions = children(host, Path::new(DEBIAN), facts);
+    /// Debian's configuration directories, one per cluster.
+    pub fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
+        let versions = children(host, Path::new(DEBIAN_CONFIG_DIRECTORY), facts);
         let clusters = versions
             .iter()
             .flat_map(|version| children(host, version, facts));
         let has_conf = |path: &PathBuf| {
             !host
                 .stat(&path.join("postgresql.conf"))
-                .is_err_and(|miss| miss.kind == MissKind::Absent)
+                .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         };
         clusters
             .collect::<Vec<_>>()
@@ -47,15 +46,22 @@ mod installed {
             .collect()
     }
 
-    /// Version and name of a cluster whose configuration lies where Debian keeps it.
-    pub fn debian_name(config_file: &Path) -> Option<(String, String)> {
-        let mut parts = config_file.strip_prefix(DEBIAN).ok()?.iter();
-        let mut part = || parts.next().map(|part| safe(path_bytes(Path::new(part))));
+    /// Version and name, from the path of a configuration in Debian's layout.
+    pub fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {
+        let mut parts = config_file
+            .strip_prefix(DEBIAN_CONFIG_DIRECTORY)
+            .ok()?
+            .iter();
+        let mut part = || {
+            parts
+                .next()
+                .map(|part| display_safe(path_bytes(Path::new(part))))
+        };
         let (version, name) = (part()?, part()?);
         part().is_some().then_some((version, name))
     }
 
-    /// Data directories where distributions and the official container image put them.
+    /// The default data directories of distributions and of the official container image.
     pub fn data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = [
             "/var/lib/pgsql/data",
@@ -82,46 +88,44 @@ mod installed {
         found
     }
 
-    /// Whether a directory where a cluster is expected holds one; assumed where it may not be
-    /// entered.
+    /// Whether an expected directory has a cluster; assumed if it is inaccessible.
     pub fn is_cluster(host: &dyn Host, path: &Path) -> bool {
         match host.stat(&path.join("PG_VERSION")) {
             Ok(_) => true,
             Err(miss) => {
-                miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir())
+                miss.kind == HostErrorKind::Denied
+                    && host.stat(path).is_ok_and(|stat| stat.is_dir())
             }
         }
     }
 
-    /// The cluster whose data directory is the requested path or one of its parents.
-    pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
+    /// The data directory that is or contains the requested target.
+    pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
         let real = host.real_path(request.target.as_deref()?).ok()?;
         let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
-        // Each database's own directory has a PG_VERSION too; only a cluster has `global` beside
-        // it.
+        // Each database's own directory has a PG_VERSION too; only a cluster also has `global`.
         real.ancestors()
             .find(|path| has(path, "PG_VERSION") && has(path, "global"))
             .map(Path::to_owned)
     }
 
-    /// The contents of a directory as its owner sees it: one of its parents may be a link that a
-    /// user placed there.
+    /// Read as the directory's owner: a user may have placed a link in the path.
     fn children(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
         if host
             .stat(directory)
-            .is_err_and(|miss| miss.kind == MissKind::Absent)
+            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         {
             return Vec::new();
         }
-        match Behalf::of_owner(host, directory).list(directory) {
+        match UserHost::for_owner(host, directory).list(directory) {
             Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
             Err(miss) => {
-                let unseen = [MissKind::Denied, MissKind::TimedOut].contains(&miss.kind);
+                let unseen = [HostErrorKind::Denied, HostErrorKind::TimedOut].contains(&miss.kind);
                 if let Reading::Unknown { why, detail, .. } =
-                    refused::<()>(&miss, &safe(path_bytes(directory)))
+                    error_reading::<()>(&miss, &display_safe(path_bytes(directory)))
                     && unseen
                 {
-                    facts.warn(PostgresNote::HiddenClusters { detail, why });
+                    facts.add_note(PostgresNote::HiddenClusters { detail, why });
                 }
                 Vec::new()
             }
@@ -132,29 +136,28 @@ mod process;
 mod server;
 mod settings;
 mod checksums {
-    //! Whether a cluster's data pages carry checksums: from the server's answer, or from its
-    //! control file.
+    //! Whether a cluster has data checksums: from the server's answer, or from its control file.
     //!
-    //! No configuration file holds the answer. The control file does, also for a running server,
-    //! because only a stopped one can be changed (pg_checksums). `pg_controldata` of the cluster's
-    //! own version reads it, because the layout differs between versions (PostgreSQL manual,
+    //! No configuration file shows it. The control file does, even for a running server, because
+    //! only a stopped one can be changed (pg_checksums). Its layout differs between versions, so
+    //! `pg_controldata` of the cluster's own version reads it (PostgreSQL manual,
     //! *pg_controldata*). Only one line of its output leaves the host.
 
     use std::path::Path;
 
     use super::server::SettingsReply;
     use crate::collector::Request;
-    use crate::facts::{Reading, Remedy, Source, Why};
+    use crate::escape::shell;
+    use crate::facts::{Reading, Remedy, Source, UnknownReason};
     use crate::host::{Host, Tool, path_bytes};
-    use crate::quote::shell;
-    use crate::refusal::{not_run, refused};
-    use crate::text::safe;
+    use crate::refusal::{error_reading, programs_disabled};
+    use crate::text::display_safe;
     use crate::version::Version;
 
     const NAME: &str = "data_checksums";
 
-    /// `data` is the data directory as `host` has it.
-    pub fn read(
+    /// `data` is the data directory in the mount namespace of `host`.
+    pub fn data_checksums(
         host: &dyn Host,
         request: &Request,
         answer: Option<&SettingsReply>,
@@ -165,138 +168,137 @@ mod checksums {
             Some(told) => told.and_then(|value| match value.as_slice() {
                 b"on" => Ok(true),
                 b"off" => Ok(false),
-                other => Err(format!("`{}` is neither on nor off", safe(other))),
+                other => Err(format!("`{}` is neither on nor off", display_safe(other))),
             }),
-            None => of_control_file(host, request, major, data).or_try(Remedy::Do(format!(
-                "ask the server on {} in psql: SHOW data_checksums;",
-                safe(path_bytes(data))
-            ))),
+            None => {
+                control_file_checksums(host, request, major, data).with_remedy(Remedy::Do(format!(
+                    "run in psql on the server on {}: SHOW data_checksums;",
+                    display_safe(path_bytes(data))
+                )))
+            }
         }
     }
 
-    fn of_control_file(
+    fn control_file_checksums(
         host: &dyn Host,
         request: &Request,
         major: Option<&Version>,
         data: &Path,
     ) -> Reading<bool> {
-        let unknown = |detail: &str| Reading::unknown(Why::NotCollected, detail);
+        let unknown = |detail: &str| Reading::unknown(UnknownReason::NotCollected, detail);
         let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
         let Some(number) = number.filter(|number| *number >= 10) else {
             return unknown("the control file is read from PostgreSQL 10 on");
         };
         let Some(directory) = data.to_str() else {
-            return unknown("the name of the data directory cannot be passed to a program");
+            return unknown("the name of the data directory cannot be passed to pg_controldata");
         };
         if request.without_programs {
-            return not_run();
+            return programs_disabled();
         }
         let tool = Tool::PgControldata(number);
-        let argv = shell::line(&tool.name(), &["-D", directory]);
+        let argv = shell::command_line(&tool.name(), &["-D", directory]);
         match host.run(tool, &["-D", directory]) {
-            Ok(printed) => Reading::known(safe(printed.trim_ascii()), Source::Command { argv })
-                .and_then(|line| {
-                    match line
-                        .strip_prefix("Data page checksum version:")
-                        .map(str::trim)
-                    {
-                        Some("0") => Ok(false),
-                        Some("1") => Ok(true),
-                        _ => Err(
-                            "the control file names no version of checksums, or is damaged"
-                                .to_owned(),
-                        ),
-                    }
-                }),
-            Err(miss) => refused(&miss, &argv),
+            Ok(printed) => {
+                Reading::known(display_safe(printed.trim_ascii()), Source::Command { argv })
+                    .and_then(|line| {
+                        match line
+                            .strip_prefix("Data page checksum version:")
+                            .map(str::trim)
+                        {
+                            Some("0") => Ok(false),
+                            Some("1") => Ok(true),
+                            _ => Err("the control file has no checksum version, or is damaged"
+                                .to_owned()),
+                        }
+                    })
+            }
+            Err(miss) => error_reading(&miss, &argv),
         }
     }
 }
 mod counters;
-mod start {
-    //! The part of a configuration that is certainly in force in a running server that does not
+mod config_load {
+    //! The part of a configuration that is certainly in force in a running server which does not
     //! report it.
     //!
-    //! A server reads its configuration at its start and on reload, and nothing records whether it
-    //! was reloaded. A setting that changed since the start is therefore uncertain, and so is
-    //! everything before it.
+    //! A server reads its configuration at start and on reload, and nothing records a reload. A
+    //! setting that changed since the start is therefore uncertain, and so is everything before it.
 
     use std::path::Path;
 
     use super::conf::Conf;
-    use crate::databases::{servers, start};
+    use crate::databases::{servers, start_time};
     use crate::facts::Remedy;
     use crate::host::{Host, Moment, Question};
-    use crate::text::safe;
+    use crate::text::display_safe;
 
-    /// The longest time between reading a file and noting the time of its load, on a busy server,
-    /// in nanoseconds.
-    const WHILE_LOADING: u64 = 100_000_000;
+    /// The longest delay between reading a file and recording the load time, on a busy server.
+    const MAX_LOAD_TIME_NS: u64 = 100_000_000;
 
-    /// When a server that runs, or may run, read its configuration.
-    pub struct Start<'a> {
+    /// When a server, running or possibly running, loaded its configuration.
+    pub struct ConfigLoad<'a> {
         host: &'a dyn Host,
-        at: Option<Moment>,
-        /// Whether the time is the server's own answer.
-        said: bool,
+        time: Option<Moment>,
+        /// The server itself reported the time.
+        is_reported: bool,
         data: String,
     }
 
-    impl<'a> Start<'a> {
-        /// The start of the server on this directory: the second from its `postmaster.pid`, refined
-        /// by its process where one is proven.
+    impl<'a> ConfigLoad<'a> {
+        /// The server's start: the second from `postmaster.pid`, refined by its process if one is
+        /// proven.
         pub fn new(
             host: &'a dyn Host,
             second: Option<u64>,
             process: Option<u32>,
             data: String,
         ) -> Self {
-            let process = process.and_then(|pid| start::of_process(host, pid));
+            let process = process.and_then(|pid| start_time::process_start(host, pid));
             Self {
                 host,
-                at: second.map(|second| start::in_second(second, process)),
-                said: false,
+                time: second.map(|second| start_time::server_start(second, process)),
+                is_reported: false,
                 data,
             }
         }
 
-        /// The load time that the server reports, in microseconds since 1970 (`pg_conf_load_time`).
-        pub fn of_load(host: &'a dyn Host, at_us: u64, data: String) -> Self {
+        /// `at_us` is `pg_conf_load_time` in microseconds since 1970.
+        pub fn from_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
             let at = at_us
                 .checked_mul(1000)
-                .and_then(|at| at.checked_sub(WHILE_LOADING))
-                .map(Moment::at);
+                .and_then(|at| at.checked_sub(MAX_LOAD_TIME_NS))
+                .map(Moment::from_nanos);
             Self {
                 host,
-                at,
-                said: true,
+                time: at,
+                is_reported: true,
                 data,
             }
         }
 
-        /// The part of the configuration that is certainly in force. `owner` is the user whom the
-        /// server would tell.
-        pub fn certain(&self, conf: &Conf, owner: Option<&String>) -> Conf {
-            conf.doubt(
-                |path| self.changed(path),
+        /// The part of the configuration that is certainly in force. `owner` is the user that the
+        /// server would answer.
+        pub fn certain_conf(&self, conf: &Conf, owner: Option<&String>) -> Conf {
+            conf.certain_part(
+                |path| self.change_since_load(path),
                 owner.map(|owner| self.remedy(owner)).as_ref(),
             )
         }
 
-        /// The remedy that makes the server report it.
         pub fn remedy(&self, owner: &str) -> Remedy {
-            if self.said {
+            if self.is_reported {
                 return Remedy::Do(format!(
-                    "reload the server on {} (SELECT pg_reload_conf()), then look again",
+                    "reload the server on {} (SELECT pg_reload_conf()), then check again",
                     self.data
                 ));
             }
-            let uid = servers::our_uid(self.host);
+            let uid = servers::own_uid(self.host);
             let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
-            // Root has asked as the owner.
-            if uid == Some(0) || name.is_some_and(|name| safe(name.trim_ascii()) == owner) {
+            // Root already asked as the owner.
+            if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
                 Remedy::Do(format!(
-                    "let the server on {} answer {owner} over its socket, or restart it, then look again",
+                    "let the server on {} accept {owner} on its socket, or restart it, then check again",
                     self.data
                 ))
             } else {
@@ -304,12 +306,11 @@ mod start {
             }
         }
 
-        /// Why a file or directory may differ from what the server read; `None` when it is
-        /// unchanged.
-        fn changed(&self, path: &Path) -> Option<String> {
-            let complaint = start::changed(self.host, self.at, path)?;
+        /// `None` if the file or directory is unchanged since the load.
+        fn change_since_load(&self, path: &Path) -> Option<String> {
+            let complaint = start_time::change_since_start(self.host, self.time, path)?;
             Some(format!(
-                "{complaint}, and the server did not say what it uses"
+                "{complaint}, and the server did not report its value"
             ))
         }
     }
@@ -320,45 +321,44 @@ mod units;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::behalf::Behalf;
-use super::inside::Inside;
-use super::named::ConfigArgument;
-use super::servers::{Proof, our_uid};
+use super::config_argument::ConfigArgument;
+use super::mount_namespace::NamespaceHost;
+use super::servers::{Proof, own_uid};
+use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{PostgresNote, ServerNote};
-use crate::host::{Host, MissKind, path_bytes, path_of};
-use crate::text::safe;
+use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::text::display_safe;
 use cluster::Lead;
-pub use installed::asked_for;
+pub use installed::requested_data_directory;
 
-/// Facts about the clusters of this host.
-pub fn look(host: &dyn Host, request: &Request) -> FactSet {
+pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen = VisitedPaths {
         config_files: BTreeSet::new(),
         directories: BTreeSet::new(),
-        followed: BTreeSet::new(),
-        unproven: Vec::new(),
+        followed_configs: BTreeSet::new(),
+        unproven_directories: Vec::new(),
     };
-    for lead in running(host, request, &mut facts) {
-        seen.put(lead, host, request, &mut facts);
+    for lead in running_leads(host, request, &mut facts) {
+        seen.record_lead(lead, host, request, &mut facts);
     }
-    if let Some(lead) = named(host, request) {
-        seen.put(lead, host, request, &mut facts);
+    if let Some(lead) = config_argument_lead(host, request) {
+        seen.record_lead(lead, host, request, &mut facts);
     }
-    for directory in installed::debian(host, &mut facts) {
-        let reader = Behalf::of_owner(host, &directory).uid;
+    for directory in installed::debian_config_directories(host, &mut facts) {
+        let reader = UserHost::for_owner(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
         let lead = Lead {
             config_file,
-            home: None,
+            data_directory: None,
             server: None,
-            named_by: None,
-            by_hand: None,
-            reader,
+            directory_source: None,
+            config_argument: None,
+            reader_uid: reader,
         };
-        seen.put(lead, host, request, &mut facts);
+        seen.record_lead(lead, host, request, &mut facts);
     }
     let usual = installed::data_directories(host, &mut facts)
         .into_iter()
@@ -367,116 +367,121 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
         .into_iter()
         .map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| installed::is_cluster(host, home));
-    let asked = installed::asked_for(host, request).map(|home| (home, None));
-    // A directory that a process names without proof is examined like any other.
-    let unproven = std::mem::take(&mut seen.unproven)
+    let asked = installed::requested_data_directory(host, request).map(|home| (home, None));
+    // A directory that an unproven process names is examined like any other.
+    let unproven = std::mem::take(&mut seen.unproven_directories)
         .into_iter()
         .map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
-        let reader = Behalf::of_owner(host, &home).uid;
+        let reader = UserHost::for_owner(host, &home).uid;
         let config_file = home.join("postgresql.conf");
         let lead = Lead {
             config_file,
-            home: Some(home),
+            data_directory: Some(home),
             server: None,
-            named_by,
-            by_hand: None,
-            reader,
+            directory_source: named_by,
+            config_argument: None,
+            reader_uid: reader,
         };
-        seen.put(lead, host, request, &mut facts);
+        seen.record_lead(lead, host, request, &mut facts);
     }
     facts
 }
 
-/// The lead of a configuration that was named for a server that does not run.
-fn named<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
+/// The lead of a configuration file named for a stopped server.
+fn config_argument_lead<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
     let named = ConfigArgument::postgres(request)?;
-    let home = asked_for(host, request);
-    let reader = named.reader(host, home.as_ref());
+    let home = requested_data_directory(host, request);
+    let reader = named.reader_uid(host, home.as_ref());
     let config_file = named.file.to_owned();
     Some(Lead {
         config_file,
-        home,
+        data_directory: home,
         server: None,
-        named_by: None,
-        by_hand: Some(named),
-        reader,
+        directory_source: None,
+        config_argument: Some(named),
+        reader_uid: reader,
     })
 }
 
-/// What has been recorded so far, so that nothing is recorded twice.
+/// Prevents recording anything twice.
 struct VisitedPaths {
-    /// Each with whom it was read as, for anybody can name another's file.
+    /// With the uid that it was read as, because anyone can name another user's file.
     config_files: BTreeSet<(u32, PathBuf)>,
     directories: BTreeSet<PathBuf>,
-    /// Configurations that were followed as their owner, and then as that of the data.
-    followed: BTreeSet<PathBuf>,
-    /// Directories that processes named which could not be proven to serve them.
-    unproven: Vec<PathBuf>,
+    /// Configurations read again as the owner of the data.
+    followed_configs: BTreeSet<PathBuf>,
+    /// Directories named by processes that could not be proven to serve them.
+    unproven_directories: Vec<PathBuf>,
 }
 
 impl VisitedPaths {
-    fn put(&mut self, lead: Lead<'_>, host: &dyn Host, request: &Request, facts: &mut FactSet) {
-        let behalf = Behalf::new(host, lead.reader);
+    fn record_lead(
+        &mut self,
+        lead: Lead<'_>,
+        host: &dyn Host,
+        request: &Request,
+        facts: &mut FactSet,
+    ) {
+        let behalf = UserHost::new(host, lead.reader_uid);
         let inside = lead
             .server
             .as_ref()
-            .and_then(|server| Inside::new(&behalf, host, server.pid));
+            .and_then(|server| NamespaceHost::new(&behalf, host, server.pid));
         let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
-            Err(miss) if miss.kind == MissKind::TimedOut => {
-                let file = safe(path_bytes(&lead.config_file));
-                return facts.warn(PostgresNote::ConfigSilence { file });
+            Err(miss) if miss.kind == HostErrorKind::TimedOut => {
+                let file = display_safe(path_bytes(&lead.config_file));
+                return facts.add_note(PostgresNote::ConfigTimeout { file });
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
         let known_home = inside.is_none()
             && lead
-                .home
+                .data_directory
                 .as_ref()
                 .is_some_and(|home| self.directories.contains(&real(home)));
-        // Two servers may share a configuration file; what is merely installed is the one that runs
-        // with it.
-        let config_file = (lead.reader, config_file);
+        // Two servers may share a configuration file; an installed cluster with it is the running
+        // one.
+        let config_file = (lead.reader_uid, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
-        let by_hand = lead.by_hand;
+        let by_hand = lead.config_argument;
         if by_hand.is_none() && (known_home || known_file) {
             return;
         }
         let mut own = FactSet::default();
-        let again = (lead.server.is_none() && (lead.home.is_none() || by_hand.is_some()))
+        let again = (lead.server.is_none() && (lead.data_directory.is_none() || by_hand.is_some()))
             .then(|| lead.clone());
-        let found = match lead.follow(view, inside.as_ref(), &mut own) {
+        let found = match lead.resolve(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
             Err(why) => {
                 return match by_hand {
-                    Some(named) => facts.warn(named.unused(why)),
-                    None => facts.warn(why),
+                    Some(named) => facts.add_note(named.unused_note(why)),
+                    None => facts.add_note(why),
                 };
             }
         };
-        if self.directories.contains(&found.data) {
+        if self.directories.contains(&found.data_path) {
             if let Some(named) = by_hand {
-                facts.warn(named.unused(ServerNote::Runs));
+                facts.add_note(named.unused_note(ServerNote::ServerRunning));
             }
             return;
         }
-        match found.proof(view, inside.as_ref()) {
+        match found.prove_served(view, inside.as_ref()) {
             Proof::Serves | Proof::NoServer => {}
-            Proof::Elsewhere(note) => return facts.warn(note),
-            Proof::Unreadable(_) => return self.unproven.push(found.data),
+            Proof::Contradicted(note) => return facts.add_note(note),
+            Proof::Unreadable(_) => return self.unproven_directories.push(found.data_path),
         }
-        // A configuration is read as its owner, and the data as theirs: where those are two, both
-        // as the latter.
-        let owner = Behalf::of_owner(host, &found.data).uid;
-        if let Some(lead) =
-            again.filter(|lead| lead.reader != owner && !self.followed.contains(&lead.config_file))
-        {
-            self.followed.insert(lead.config_file.clone());
-            return self.put(
+        // If configuration and data have different owners, both are read as the data's owner.
+        let owner = UserHost::for_owner(host, &found.data_path).uid;
+        if let Some(lead) = again.filter(|lead| {
+            lead.reader_uid != owner && !self.followed_configs.contains(&lead.config_file)
+        }) {
+            self.followed_configs.insert(lead.config_file.clone());
+            return self.record_lead(
                 Lead {
-                    reader: owner,
+                    reader_uid: owner,
                     ..lead
                 },
                 host,
@@ -484,16 +489,18 @@ impl VisitedPaths {
                 facts,
             );
         }
-        let directory = found.data.clone();
+        let directory = found.data_path.clone();
         if let Some(named) = by_hand {
-            if let Err(why) = found.is_stopped(view) {
-                return facts.warn(named.unused(why));
+            if let Err(why) = found.prove_stopped(view) {
+                return facts.add_note(named.unused_note(why));
             }
-            if let Some(asked) = asked_for(host, request).filter(|asked| *asked != directory) {
-                facts.warn(named.elsewhere(&directory, &asked));
+            if let Some(asked) =
+                requested_data_directory(host, request).filter(|asked| *asked != directory)
+            {
+                facts.add_note(named.other_directory_note(&directory, &asked));
             }
         }
-        match found.put(view, inside.as_ref(), request, &mut own) {
+        match found.record(view, inside.as_ref(), request, &mut own) {
             Ok(()) => {
                 facts.merge(own);
                 self.directories.insert(directory);
@@ -501,42 +508,45 @@ impl VisitedPaths {
                     self.config_files.insert(config_file);
                 }
             }
-            Err(note) => facts.warn(note),
+            Err(note) => facts.add_note(note),
         }
     }
 }
 
-fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<'static>> {
-    let servers = match process::servers(host, request, facts) {
+fn running_leads(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<'static>> {
+    let servers = match process::running_postmasters(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
-            facts.warn(ServerNote::NoList {
+            facts.add_note(ServerNote::UnlistableServers {
                 reason: miss.to_string(),
             });
             return Vec::new();
         }
     };
     let mut leads = Vec::new();
-    let or_as_root = our_uid(host) != Some(0);
+    let or_as_root = own_uid(host) != Some(0);
     for server in servers {
-        let home = server.home.clone().filter(|home| home.is_absolute());
+        let home = server
+            .data_directory
+            .clone()
+            .filter(|home| home.is_absolute());
         let named = server
             .setting("config_file")
-            .map(|path| path_of(path.to_vec()));
+            .map(|path| path_from_bytes(path.to_vec()));
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => {
                 let reader = server.uid;
                 leads.push(Lead {
                     config_file,
-                    home,
+                    data_directory: home,
                     server: Some(server),
-                    named_by: None,
-                    by_hand: None,
-                    reader,
+                    directory_source: None,
+                    config_argument: None,
+                    reader_uid: reader,
                 });
             }
-            None => facts.warn(PostgresNote::NoHome {
+            None => facts.add_note(PostgresNote::UnknownDataDirectory {
                 pid: server.pid,
                 or_as_root,
             }),

@@ -1,10 +1,10 @@
 //! Running database servers as processes: their ids, their users, and libraries preloaded into
 //! them.
 //!
-//! Only allow-listed options and variables arrive here, in one form. A worker is a child of its
-//! server and has the same name, so the parent decides. Anybody can call a process a server, so its
-//! claim to a directory counts only once proven, which is left to the collectors of each kind. A
-//! system-wide preload is in a file (ld.so.preload), not in the environment.
+//! The host passes on allow-listed options and variables only. Workers are children of their server
+//! and have the same name, so children of servers are dropped. Anyone can name a process like a
+//! server, so its claim to a directory must be proven, which is left to the collectors of each
+//! kind. A system-wide preload is in /etc/ld.so.preload, not in the environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::ParseIntError;
@@ -12,89 +12,86 @@ use std::path::Path;
 
 use crate::collector::Request;
 use crate::facts::note::ServerNote;
-use crate::facts::{Area, Note, Reading, Source, Why};
-use crate::host::{Host, LAST_SYSTEM_USER, Miss, MissKind, Question};
+use crate::facts::{Area, Note, Reading, Source, UnknownReason};
+use crate::host::{Host, HostError, HostErrorKind, LAST_SYSTEM_USER, Question};
 use crate::mountinfo;
-use crate::refusal::refused;
-use crate::servers::program;
-use crate::text::{raw, safe};
+use crate::refusal::error_reading;
+use crate::servers::server_program;
+use crate::text::{display_safe, original_bytes};
 
 #[derive(Debug)]
 pub struct ServerProcess {
-    /// Process id, as in /proc here.
+    /// Process id in our PID namespace.
     pub pid: u32,
-    /// Process id of the parent.
     pub parent: u32,
-    /// Who runs it; `None` where that is not one user with a number here.
+    /// Its user; `None` unless it is a single user with an id here.
     pub uid: Option<u32>,
     pub name: String,
 }
 
-/// The processes that are called like servers.
+/// Processes named like servers.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Those that were looked at.
+    /// The processes that are examined.
     pub rows: Vec<ServerProcess>,
-    /// Users with more processes than were looked at, and how many more.
-    pub more: Vec<(Option<u32>, u64)>,
+    /// Users with more processes than the limit, and how many more.
+    pub skipped: Vec<(Option<u32>, u64)>,
 }
 
-/// A process that may serve a directory of its user, where that cannot be proven.
+/// A process that may serve a directory of its user, without proof.
 #[derive(Clone, Debug)]
 pub struct Unproven {
-    /// Who runs it; `None` where that is not known.
+    /// Its user; `None` if unknown.
     pub uid: Option<u32>,
     pub detail: String,
 }
 
 impl ServerProcess {
-    /// Whether it is PostgreSQL's.
     pub fn is_postgres(&self) -> bool {
-        match program(self.name.as_bytes()) {
+        match server_program(self.name.as_bytes()) {
             Some((_, Area::Pg)) => true,
             Some((_, Area::Mysql)) | None => false,
         }
     }
 
-    /// Whether it is MySQL's or MariaDB's.
     pub fn is_mysql(&self) -> bool {
-        match program(self.name.as_bytes()) {
+        match server_program(self.name.as_bytes()) {
             Some((_, Area::Mysql)) => true,
             Some((_, Area::Pg)) | None => false,
         }
     }
 }
 
-pub fn our_uid(host: &dyn Host) -> Option<u32> {
+pub fn own_uid(host: &dyn Host) -> Option<u32> {
     let identity = host.ask(&Question::Identity).ok()?;
     String::from_utf8_lossy(&identity)
         .lines()
         .find_map(|line| line.strip_prefix("euid=")?.parse().ok())
 }
 
-/// The servers that are no other's children, those of the target's owner first; an error when
-/// processes cannot be listed.
-pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
+/// Server processes without workers, those of the target's owner first; an error if processes
+/// cannot be listed.
+pub fn server_processes(host: &dyn Host, request: &Request) -> Result<Listing, HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
     let bound = host.bounds().servers;
-    let mut listed = text.lines().filter_map(row);
-    // Enough to choose from.
+    let mut listed = text.lines().filter_map(parse_process);
+    // More than the bound, so that the order below can choose.
     let rows: Vec<ServerProcess> = listed.by_ref().take(16 * bound).collect();
     let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
     let mut leave_out = |row: ServerProcess| *left_out.entry(row.uid).or_default() += 1;
     listed.for_each(&mut leave_out);
-    if rows.is_empty() && hides_others(host) {
+    if rows.is_empty() && is_hidepid_in_force(host) {
         let why = "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
-        return Err(Miss::new(MissKind::Denied, why));
+        return Err(HostError::new(HostErrorKind::Denied, why));
     }
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
     let mut rows: Vec<ServerProcess> = rows
         .into_iter()
         .filter(|row| !pids.contains(&row.parent))
         .collect();
-    // Reading for all users together is bounded: the target comes first, then the users of systems,
-    // then those with few servers, so that nobody's crowd hides another's server.
+    // The total is bounded, so the order matters: the target's owner first, then system users, then
+    // users with few servers, so that no user can crowd out another.
     let first = request
         .target
         .as_deref()
@@ -112,17 +109,20 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
             crowds.get(&row.uid).copied(),
         )
     });
-    let mut others: Vec<(Option<u32>, u64)> = text.lines().filter_map(more).collect();
+    let mut others: Vec<(Option<u32>, u64)> = text.lines().filter_map(parse_skipped).collect();
     rows.split_off(bound.min(rows.len()))
         .into_iter()
         .for_each(leave_out);
     others.extend(left_out);
-    Ok(Listing { rows, more: others })
+    Ok(Listing {
+        rows,
+        skipped: others,
+    })
 }
 
-/// Whether processes of others are not even listed for us (`hidepid` in the kernel's
-/// filesystems/proc.rst). Root sees all.
-fn hides_others(host: &dyn Host) -> bool {
+/// Whether `hidepid` (the kernel's filesystems/proc.rst) hides other users' processes from us. Root
+/// sees all.
+fn is_hidepid_in_force(host: &dyn Host) -> bool {
     const HIDING: [&[u8]; 4] = [
         b"hidepid=2",
         b"hidepid=invisible",
@@ -136,12 +136,12 @@ fn hides_others(host: &dyn Host) -> bool {
                 .iter()
                 .any(|option| HIDING.contains(&option.as_slice()))
     };
-    let mounts = || mountinfo::read(host, Path::new("/proc/self/mountinfo"));
-    our_uid(host).is_some_and(|uid| uid != 0)
+    let mounts = || mountinfo::read_mountinfo(host, Path::new("/proc/self/mountinfo"));
+    own_uid(host).is_some_and(|uid| uid != 0)
         && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 
-fn row(line: &str) -> Option<ServerProcess> {
+fn parse_process(line: &str) -> Option<ServerProcess> {
     let mut words = line.splitn(4, ' ');
     Some(ServerProcess {
         pid: words.next()?.parse().ok()?,
@@ -151,12 +151,12 @@ fn row(line: &str) -> Option<ServerProcess> {
     })
 }
 
-fn more(line: &str) -> Option<(Option<u32>, u64)> {
+fn parse_skipped(line: &str) -> Option<(Option<u32>, u64)> {
     let (uid, count) = line.strip_prefix("more ")?.split_once(' ')?;
     Some((user(uid).ok()?, count.parse().ok()?))
 }
 
-/// A user's number, or `-` for none.
+/// A uid, or `-` for none.
 fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
     if word == "-" {
         Ok(None)
@@ -165,33 +165,33 @@ fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
     }
 }
 
-/// Whether a process serves a directory.
+/// The result of proving that a process serves a directory.
 pub enum Proof {
-    /// Its user owns the directory, and what only the server writes or holds there names it.
+    /// Its user owns the directory, and a file that only the server writes or opens there
+    /// identifies it.
     Serves,
-    /// It does not; the note says what speaks against it.
-    Elsewhere(Note),
+    /// Disproven, with the reason.
+    Contradicted(Note),
     /// The proof cannot be read.
     Unreadable(Unproven),
-    /// There is no process to be proven.
+    /// No process belongs to the lead.
     NoServer,
 }
 
-/// The user id that a process is read as; the error says why there is none.
-pub fn reader(row: &ServerProcess) -> Result<u32, ServerNote> {
+/// The uid to read a server's files as; the error says why there is none.
+pub fn reader_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
     let pid = row.pid;
     match row.uid {
         Some(0) => Err(ServerNote::RootProcess { pid }),
         Some(uid) => Ok(uid),
-        None => Err(ServerNote::NobodysProcess {
+        None => Err(ServerNote::UnknownUserProcess {
             pid,
-            name: safe(row.name.as_bytes()),
+            name: display_safe(row.name.as_bytes()),
         }),
     }
 }
 
-/// Whether a process is stopped, and so would hear of us only when it goes on (proc_pid_stat(5),
-/// state).
+/// Whether a process is stopped (proc_pid_stat(5), state); it would answer only after it continues.
 pub fn is_stopped(host: &dyn Host, pid: u32) -> bool {
     let stat = host
         .read(Path::new(&format!("/proc/{pid}/stat")))
@@ -205,9 +205,8 @@ pub fn is_stopped(host: &dyn Host, pid: u32) -> bool {
         .is_some_and(|state| matches!(state, b'T' | b't'))
 }
 
-/// The number that a process has for itself: in a container it is another one than here (`NSpid` of
-/// proc_pid_status(5)).
-pub fn own_number(host: &dyn Host, pid: u32) -> Option<u32> {
+/// The process id in its own PID namespace (`NSpid` of proc_pid_status(5)).
+pub fn namespace_pid(host: &dyn Host, pid: u32) -> Option<u32> {
     let status = host.read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
     let text = String::from_utf8_lossy(&status);
     text.lines()
@@ -219,60 +218,59 @@ pub fn own_number(host: &dyn Host, pid: u32) -> Option<u32> {
 }
 
 /// The value of an environment variable; an empty one counts as unset.
-pub fn variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
+pub fn environment_variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(environment);
     let value = text
         .lines()
         .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='))
         .next_back()?;
-    (!value.is_empty()).then(|| raw(value))
+    (!value.is_empty()).then(|| original_bytes(value))
 }
 
-/// libeatmydata in LD_PRELOAD or in ld.so.preload (ld.so(8)), which the dynamic linker loads into
-/// every program.
-pub fn preloaded(
+/// libeatmydata in LD_PRELOAD or /etc/ld.so.preload (ld.so(8)), or `none`.
+pub fn preloaded_library(
     host: &dyn Host,
     pid: u32,
-    environment: &Result<Vec<u8>, Miss>,
+    environment: &Result<Vec<u8>, HostError>,
 ) -> Reading<String> {
     const EVERYWHERE: &str = "/etc/ld.so.preload";
     let own = format!("/proc/{pid}/environ");
     let everywhere = host.read(Path::new(EVERYWHERE));
-    if let Some(library) = everywhere.as_deref().ok().and_then(eats_data) {
+    if let Some(library) = everywhere.as_deref().ok().and_then(eatmydata_library) {
         return Reading::known(library, Source::file(EVERYWHERE));
     }
     let environment = match environment {
         Ok(environment) => environment,
-        Err(miss) => return refused(miss, &own),
+        Err(miss) => return error_reading(miss, &own),
     };
-    let library = variable(environment, "LD_PRELOAD")
+    let library = environment_variable(environment, "LD_PRELOAD")
         .as_deref()
-        .and_then(eats_data);
+        .and_then(eatmydata_library);
     match (library, everywhere) {
         (Some(library), _) => Reading::known(library, Source::file(own)),
-        (None, Err(miss)) if miss.kind != MissKind::Absent => refused(&miss, EVERYWHERE),
+        (None, Err(miss)) if miss.kind != HostErrorKind::Absent => error_reading(&miss, EVERYWHERE),
         (None, _) => Reading::known("none".to_owned(), Source::file(own)),
     }
 }
 
-/// The name of a library in the list that turns fsync into a no-op.
-fn eats_data(libraries: &[u8]) -> Option<String> {
+/// The first library in the list that turns fsync into a no-op.
+fn eatmydata_library(libraries: &[u8]) -> Option<String> {
     let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
     libraries
         .find(|library| library.windows(9).any(|part| part == b"eatmydata"))
-        .map(safe)
+        .map(display_safe)
 }
 
-/// The reading of a preload where no server was proven to run.
-pub fn not_running(running: Option<&bool>) -> Reading<String> {
+/// For a directory without a proven server.
+pub fn preload_without_server(running: Option<&bool>) -> Reading<String> {
     match running {
         Some(false) => Reading::unknown(
-            Why::Absent,
-            "no server runs on it, and it is unknown what will be preloaded into one",
+            UnknownReason::Absent,
+            "no server runs on it; its future LD_PRELOAD is unknown",
         ),
         _ => Reading::unknown(
-            Why::NotCollected,
-            "which process serves it is not proven, so none is looked at",
+            UnknownReason::NotCollected,
+            "no process is proven to serve it, so none was checked",
         ),
     }
 }
@@ -283,11 +281,11 @@ mod tests {
 
     use super::*;
     use crate::host::Stat;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     fn pids(lines: &[String]) -> Vec<u32> {
-        let host = Fake::default().answer(Question::Servers, lines.join("\n"));
-        list(&host, &Request::default())
+        let host = FakeHost::default().answer(Question::Servers, lines.join("\n"));
+        server_processes(&host, &Request::default())
             .unwrap()
             .rows
             .iter()
@@ -297,24 +295,28 @@ mod tests {
 
     #[test]
     fn who_runs_a_process_decides_whether_anything_is_read_for_it() {
-        let host = Fake::default().answer(
+        let host = FakeHost::default().answer(
             Question::Servers,
             "10 1 26 postgres\n11 1 - postgres\n12 1 0 mysqld\nmore 4242 9936\nmore - 3\n",
         );
-        let listing = list(&host, &Request::default()).unwrap();
-        let readers: Vec<Option<u32>> = listing.rows.iter().map(|row| reader(row).ok()).collect();
+        let listing = server_processes(&host, &Request::default()).unwrap();
+        let readers: Vec<Option<u32>> = listing
+            .rows
+            .iter()
+            .map(|row| reader_uid(row).ok())
+            .collect();
         assert_eq!(readers, [Some(26), None, None]);
-        assert_eq!(listing.more, [(Some(4242), 9936), (None, 3)]);
+        assert_eq!(listing.skipped, [(Some(4242), 9936), (None, 3)]);
     }
 
     #[test]
     fn hidden_processes_are_no_proof_that_no_server_runs() {
         let machine = |euid: u32, option: &str, servers: &str| {
             let mounts = format!("20 1 0:5 / /proc rw - proc proc rw,{option}\n");
-            let fake = Fake::default()
+            let fake = FakeHost::default()
                 .file("/proc/self/mountinfo", &mounts)
                 .answer(Question::Servers, servers);
-            list(
+            server_processes(
                 &fake.answer(Question::Identity, format!("euid={euid}\n")),
                 &Request::default(),
             )
@@ -327,7 +329,7 @@ mod tests {
         ] {
             assert_eq!(
                 machine(26, option, "").unwrap_err().kind,
-                MissKind::Denied,
+                HostErrorKind::Denied,
                 "{option}"
             );
             assert!(machine(0, option, "").unwrap().rows.is_empty(), "{option}");
@@ -360,16 +362,16 @@ mod tests {
             node_minor: 0,
             inode: 5,
             size: 0,
-            changed: None,
+            ctime: None,
         };
-        let host = Fake::default()
+        let host = FakeHost::default()
             .answer(Question::Servers, rows)
             .answer(Question::Stat("/srv/pg".into()), target.encode());
         let request = Request {
             target: Some("/srv/pg".into()),
             ..Request::default()
         };
-        let pids: Vec<u32> = list(&host, &request)
+        let pids: Vec<u32> = server_processes(&host, &request)
             .unwrap()
             .rows
             .iter()
@@ -385,13 +387,13 @@ mod tests {
 
     #[test]
     fn a_process_says_how_it_is() {
-        let fake = Fake::default()
+        let fake = FakeHost::default()
             .file("/proc/7/stat", "7 (a) T (b) T 1 7\n")
             .file("/proc/8/stat", "8 (a) T) S 1 8\n")
             .file("/proc/7/status", "Name:\tx\nNSpid:\t7\t1\n");
         assert!(is_stopped(&fake, 7) && !is_stopped(&fake, 8) && !is_stopped(&fake, 9));
         assert_eq!(
-            (own_number(&fake, 7), own_number(&fake, 8)),
+            (namespace_pid(&fake, 7), namespace_pid(&fake, 8)),
             (Some(1), None)
         );
     }
@@ -403,7 +405,7 @@ mod tests {
             bad in "[^\n]{0,20}",
             at in 0usize..6,
         ) {
-            prop_assume!(row(&bad).is_none());
+            prop_assume!(parse_process(&bad).is_none());
             let mut noisy = lines;
             noisy.insert(at, bad);
             let mut found = pids(&noisy);
@@ -415,20 +417,20 @@ mod tests {
         fn the_last_value_of_a_variable_counts(
             value in prop::collection::vec(1u8.., 1..20), before in "[^\n]{0,20}", bytes: Vec<u8>,
         ) {
-            variable(&bytes, "PGDATA");
-            eats_data(&bytes);
-            let text = format!("{before}\nPGDATA=x\nPGDATA={}\n", safe(&value));
-            prop_assert_eq!(variable(text.as_bytes(), "PGDATA"), Some(value));
+            environment_variable(&bytes, "PGDATA");
+            eatmydata_library(&bytes);
+            let text = format!("{before}\nPGDATA=x\nPGDATA={}\n", display_safe(&value));
+            prop_assert_eq!(environment_variable(text.as_bytes(), "PGDATA"), Some(value));
         }
 
         #[test]
         fn a_library_that_eats_data_is_found_among_any(libraries in prop::collection::vec("[a-z./]{0,12}", 0..5), at: prop::sample::Index) {
             prop_assume!(!libraries.iter().any(|library| library.contains("eatmydata")));
-            prop_assert_eq!(eats_data(libraries.join(":").as_bytes()), None);
+            prop_assert_eq!(eatmydata_library(libraries.join(":").as_bytes()), None);
             let mut all = libraries;
             all.insert(at.index(all.len() + 1), "/usr/lib/libeatmydata.so".to_owned());
             for separator in [":", " ", "\n"] {
-                prop_assert!(eats_data(all.join(separator).as_bytes()).is_some_and(|found| found.contains("eatmydata")));
+                prop_assert!(eatmydata_library(all.join(separator).as_bytes()).is_some_and(|found| found.contains("eatmydata")));
             }
         }
     }

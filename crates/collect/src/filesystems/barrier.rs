@@ -1,33 +1,31 @@
-//! Whether each file system issues flushes of its own, derived from the options in force.
+//! Whether each file system issues flushes, from its current mount options.
 //!
-//! The effect of an option in fstab is left to `validity`. Options belong to the superblock, so all
-//! mounts of one superblock have the same answer. On ext4 the absence of `nobarrier` in mountinfo
-//! does not mean *on*. XFS can print `nobarrier` long after the option lost its effect.
+//! Options in fstab are left to `validity`. Barrier options belong to the superblock, so all its
+//! mounts have one answer. On ext4 a missing `nobarrier` in mountinfo does not mean *on*. XFS may
+//! print `nobarrier` long after it lost its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, Barrier, MountClass};
-use crate::facts::{FactSet, Reading, Subject, Why};
+use crate::facts::{FactSet, Reading, Subject, UnknownReason};
 use crate::host::Host;
-use crate::truth::Truth;
+use crate::parallel;
+use crate::ternary::Ternary;
 use crate::version::Version;
-use crate::workers;
 
-/// Derives the barrier state of every mount.
 pub const COLLECTOR: Collector = Collector {
     id: "barriers",
     run,
 };
 
-/// Block file systems that flush unless an option of [`OFF`] says otherwise.
+/// Block file systems that flush unless one of [`BARRIER_OFF_OPTIONS`] is set.
 const FLUSHING: &[&str] = &[
     "btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2",
 ];
 
-/// Options that turn flushes off.
-const OFF: &[&str] = &[
+const BARRIER_OFF_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
     "barrier=none",
@@ -36,17 +34,16 @@ const OFF: &[&str] = &[
 ];
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let mounts = facts.which(&mount::CLASS, |class| flushes(*class));
+    let mounts = facts.subjects_where(&mount::CLASS, |class| issues_flushes(*class));
     let mut found: Vec<(Option<String>, Subject, Reading<Barrier>)> =
-        workers::each(&mounts, |mount| {
+        parallel::map(&mounts, |mount| {
             (
                 facts.value(mount, &mount::DEVNO),
                 mount.clone(),
                 barrier(mount, facts),
             )
         });
-    // A superblock has one answer, the options of its first mount; mounts of it that differ were
-    // read while it changed.
+    // All mounts of a superblock print the same options, unless it changed while being read.
     let mut answers: BTreeMap<String, BTreeSet<Barrier>> = BTreeMap::new();
     for (superblock, _, reading) in &found {
         if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
@@ -59,67 +56,77 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
             .and_then(|superblock| answers.get(superblock));
         if words.is_some_and(|words| words.len() > 1) {
             let says = "mounts of one superblock show different options";
-            *reading = Reading::unknown(Why::Ambiguous, says);
+            *reading = Reading::unknown(UnknownReason::Ambiguous, says);
         }
-        facts.put(mount, &mount::BARRIER, reading.clone());
+        facts.insert(mount, &mount::BARRIER, reading.clone());
     }
 }
 
-/// Whether flushes are its own to send or to pass on.
-fn flushes(class: MountClass) -> bool {
+/// Whether the file system itself sends flushes or passes them on.
+fn issues_flushes(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Overlay)
 }
 
 fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let printed = facts.get(subject, &mount::SUPER_OPTIONS);
-    let is_off = |options: &[String]| options.iter().any(|option| OFF.contains(&option.as_str()));
+    let is_off = |options: &[String]| {
+        options
+            .iter()
+            .any(|option| BARRIER_OFF_OPTIONS.contains(&option.as_str()))
+    };
     match fstype.as_str() {
         "ext2" | "ext3" | "ext4" => match facts.get(subject, &mount::EXT4_OPTIONS) {
             Reading::Known { value, source }
                 if value
                     .iter()
-                    .any(|o| o == "barrier" || OFF.contains(&o.as_str())) =>
+                    .any(|o| o == "barrier" || BARRIER_OFF_OPTIONS.contains(&o.as_str())) =>
             {
-                Reading::known(sent(is_off(&value)), source)
+                Reading::known(barrier_state(is_off(&value)), source)
             }
-            _ => match ext3_by_default(&fstype, &printed, facts) {
+            _ => match ext3_default_barrier(&fstype, &printed, facts) {
                 Some(off) => off,
-                None => ext_printed(printed),
+                None => ext_barrier_in_mountinfo(printed),
             },
         },
-        "xfs" => printed.and_then(|options| match (is_off(&options), xfs_obeys(facts)) {
-            (false, _) => Ok(Barrier::On),
-            (true, Truth::False) => Ok(Barrier::NoEffect),
-            (true, Truth::True) => Ok(Barrier::Off),
-            (true, Truth::Unknown) => {
-                Err("nobarrier, and the kernel's version is not known".to_owned())
-            }
-        }),
-        // An overlay passes flushes on, unless told to forget them
+        "xfs" => {
+            printed.and_then(
+                |options| match (is_off(&options), xfs_honours_nobarrier(facts)) {
+                    (false, _) => Ok(Barrier::On),
+                    (true, Ternary::False) => Ok(Barrier::NoEffect),
+                    (true, Ternary::True) => Ok(Barrier::Off),
+                    (true, Ternary::Unknown) => {
+                        Err("nobarrier, and the kernel version is unknown".to_owned())
+                    }
+                },
+            )
+        }
+        // An overlay passes flushes on, except with `volatile`
         // (Documentation/filesystems/overlayfs.rst).
         "overlay" => printed.map(|options| {
-            sent(
+            barrier_state(
                 options
                     .iter()
                     .any(|option| option == "volatile" || option == "fsync=volatile"),
             )
         }),
-        other if FLUSHING.contains(&other) => printed.map(|options| sent(is_off(&options))),
+        other if FLUSHING.contains(&other) => {
+            printed.map(|options| barrier_state(is_off(&options)))
+        }
         other => Reading::unknown(
-            Why::Ambiguous,
-            format!("walwise does not know how {other} flushes"),
+            UnknownReason::Ambiguous,
+            format!("walwise does not know the flush behaviour of {other}"),
         ),
     }
 }
 
-fn sent(is_off: bool) -> Barrier {
+fn barrier_state(is_off: bool) -> Barrier {
     if is_off { Barrier::Off } else { Barrier::On }
 }
 
-/// ext4 from mountinfo alone, which prints only what differs from the superblock's defaults:
-/// `tune2fs -o nobarrier` is invisible there, so silence proves nothing.
-fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
+/// ext4 from mountinfo alone, which prints only deviations from the superblock's defaults: `tune2fs
+/// -o nobarrier` is invisible there, so silence proves nothing.
+fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     let (value, source) = match printed {
         Reading::Known { value, source } => (value, source),
         Reading::Unknown {
@@ -135,20 +142,19 @@ fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
         }
     };
     let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
-    match (has(OFF), has(&["barrier", "barrier=1"])) {
+    match (has(BARRIER_OFF_OPTIONS), has(&["barrier", "barrier=1"])) {
         (true, _) => Reading::known(Barrier::Off, source),
         (_, true) => Reading::known(Barrier::On, source),
         _ => Reading::unknown(
-            Why::Ambiguous,
-            format!("{source} does not say, and the superblock can turn barriers off"),
+            UnknownReason::Ambiguous,
+            format!("{source} does not show it, and the superblock can turn barriers off"),
         ),
     }
 }
 
-/// ext3's own driver before 3.1 sent no flushes unless it was asked to (commit 00eacd66cd8a), and
-/// printed the option when it was. Distribution kernels with other version numbers may differ, so
-/// they stay unknown.
-fn ext3_by_default(
+/// The ext3 driver before 3.1 had barriers off by default (commit 00eacd66cd8a) and printed the
+/// option when on. Distribution kernels may differ, so they stay unknown.
+fn ext3_default_barrier(
     fstype: &str,
     printed: &Reading<Vec<String>>,
     facts: &FactSet,
@@ -159,16 +165,15 @@ fn ext3_by_default(
     let said = value.iter().any(|option| {
         option == "barrier" || option.starts_with("barrier=") || option == "nobarrier"
     });
-    let quiet = fstype == "ext3" && !said && is_at_least(facts, "3.1") == Truth::False;
+    let quiet = fstype == "ext3" && !said && is_kernel_at_least(facts, "3.1") == Ternary::False;
     quiet.then(|| Reading::known(Barrier::Off, source.clone()))
 }
 
-/// Whether this kernel's XFS obeys `nobarrier`: before 4.10, and on RHEL 7 before 3.10.0-1127
-/// (7.8).
-fn xfs_obeys(facts: &FactSet) -> Truth {
+/// Before 4.10, and on RHEL 7 before 3.10.0-1127 (7.8), XFS honours `nobarrier`.
+fn xfs_honours_nobarrier(facts: &FactSet) -> Ternary {
     let host = Subject::host();
     let Some(version) = facts.value(&host, &kernel::VERSION) else {
-        return Truth::Unknown;
+        return Ternary::Unknown;
     };
     if facts
         .value(&host, &kernel::VENDOR)
@@ -180,17 +185,17 @@ fn xfs_obeys(facts: &FactSet) -> Truth {
             .split('.')
             .next()
             .and_then(|n| n.parse::<u32>().ok());
-        return build.map_or(Truth::Unknown, |build| Truth::from(build < 1127));
+        return build.map_or(Ternary::Unknown, |build| Ternary::from(build < 1127));
     }
-    // An enterprise kernel with a lower number may have dropped it early: then it is not known.
-    !is_at_least(facts, "4.10")
+    // An older enterprise kernel may have dropped it early, so it is unknown.
+    !is_kernel_at_least(facts, "4.10")
 }
 
-fn is_at_least(facts: &FactSet, version: &str) -> Truth {
+fn is_kernel_at_least(facts: &FactSet, version: &str) -> Ternary {
     let running: Option<Version> = facts.value(&Subject::host(), &kernel::VERSION);
     match (running, Version::parse(version)) {
         (Some(running), Some(version)) => running.at_least(&version),
-        _ => Truth::Unknown,
+        _ => Ternary::Unknown,
     }
 }
 
@@ -211,18 +216,18 @@ mod tests {
         let words = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         let backports = vendor.starts_with("el");
         let version = Version::parse(release).unwrap().with_backports(backports);
-        facts.know(&host, &kernel::VERSION, version, Source::Assumed);
-        facts.know(&host, &kernel::VENDOR, vendor.to_owned(), Source::Assumed);
-        facts.know(&root, &mount::CLASS, MountClass::Block, Source::Assumed);
-        facts.know(&root, &mount::FSTYPE, fstype.to_owned(), Source::Assumed);
-        facts.know(
+        facts.insert_known(&host, &kernel::VERSION, version, Source::Assumed);
+        facts.insert_known(&host, &kernel::VENDOR, vendor.to_owned(), Source::Assumed);
+        facts.insert_known(&root, &mount::CLASS, MountClass::Block, Source::Assumed);
+        facts.insert_known(&root, &mount::FSTYPE, fstype.to_owned(), Source::Assumed);
+        facts.insert_known(
             &root,
             &mount::SUPER_OPTIONS,
             words(printed),
             Source::Assumed,
         );
         if let Some(options) = ext4 {
-            facts.know(&root, &mount::EXT4_OPTIONS, words(options), Source::Assumed);
+            facts.insert_known(&root, &mount::EXT4_OPTIONS, words(options), Source::Assumed);
         }
         barrier(&root, &facts).value().map(ToString::to_string)
     }
@@ -375,24 +380,24 @@ mod tests {
         let answers = |second: &str, devno: &str| {
             let mut facts = FactSet::default();
             let host = Subject::host();
-            facts.know(
+            facts.insert_known(
                 &host,
                 &kernel::VERSION,
                 Version::parse("6.1").unwrap(),
                 Source::Assumed,
             );
-            // What was given with the second mount of a superblock has no effect; mountinfo prints
-            // the first one's.
+            // Options of a superblock's second mount have no effect; mountinfo prints the first
+            // one's.
             for (point, options, devno) in [("/a", "rw,nobarrier", "0:40"), ("/b", second, devno)] {
                 let mount = Subject::mount(point);
-                facts.know(&mount, &mount::CLASS, MountClass::Block, Source::Assumed);
-                facts.know(&mount, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
-                facts.know(&mount, &mount::DEVNO, devno.to_owned(), Source::Assumed);
+                facts.insert_known(&mount, &mount::CLASS, MountClass::Block, Source::Assumed);
+                facts.insert_known(&mount, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
+                facts.insert_known(&mount, &mount::DEVNO, devno.to_owned(), Source::Assumed);
                 let options = options.split(',').map(str::to_owned).collect();
-                facts.know(&mount, &mount::SUPER_OPTIONS, options, Source::Assumed);
+                facts.insert_known(&mount, &mount::SUPER_OPTIONS, options, Source::Assumed);
             }
             run(
-                &crate::testing::Fake::default(),
+                &crate::testing::FakeHost::default(),
                 &Request::default(),
                 &mut facts,
             );

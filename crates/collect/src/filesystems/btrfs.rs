@@ -1,34 +1,33 @@
 //! btrfs: all member devices, the profiles of its block groups, and whether data is overwritten in
 //! place.
 //!
-//! Everything is read from /sys/fs/btrfs/UUID (BTRFS sysfs, ch-sysfs of btrfs-progs). A mount names
-//! one device but may span many, and a commit is only as durable as the worst of them.
+//! All of it is in /sys/fs/btrfs/UUID (ch-sysfs of btrfs-progs). A mount names one device but may
+//! span many, and a commit is only as durable as the worst of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::members::no_members;
+use super::members::unknown_members_note;
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::refused;
+use crate::refusal::error_reading;
 use crate::storage::block::node;
-use crate::text::safe;
+use crate::text::display_safe;
 
-/// Reads btrfs file systems.
 pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 
-const ALL: &str = "/sys/fs/btrfs";
+const SYSFS_DIRECTORY: &str = "/sys/fs/btrfs";
 
-/// Profiles, spelled as btrfs names their directories.
+/// As btrfs names their directories.
 const PROFILES: &[&str] = &[
     "single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6",
 ];
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let mounts = facts.which(&mount::FSTYPE, |fstype| fstype == "btrfs");
+    let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "btrfs");
     if mounts.is_empty() {
         return;
     }
@@ -40,7 +39,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut known: BTreeMap<&Path, BtrfsProperties> = BTreeMap::new();
     for subject in &mounts {
         let options = facts.get(subject, &mount::SUPER_OPTIONS);
-        facts.put(
+        facts.insert(
             subject,
             &mount::BTRFS_NODATACOW,
             options.map(|options| is_nodatacow(&options)),
@@ -50,45 +49,54 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             .and_then(|device| home_of.get(&device))
             .and_then(|index| members.get(*index))
         else {
-            facts.put(subject, &mount::BTRFS_DEVICES, homeless());
-            facts.put(subject, &mount::BTRFS_DEVICE_COUNT, homeless());
-            facts.put(subject, &mount::BTRFS_DATA_PROFILES, homeless());
-            facts.put(subject, &mount::BTRFS_METADATA_PROFILES, homeless());
-            facts.put(subject, &mount::BTRFS_ERRORS, homeless());
-            facts.put(subject, &mount::BTRFS_MISSING, homeless());
+            facts.insert(subject, &mount::BTRFS_DEVICES, no_sysfs_directory());
+            facts.insert(subject, &mount::BTRFS_DEVICE_COUNT, no_sysfs_directory());
+            facts.insert(subject, &mount::BTRFS_DATA_PROFILES, no_sysfs_directory());
+            facts.insert(
+                subject,
+                &mount::BTRFS_METADATA_PROFILES,
+                no_sysfs_directory(),
+            );
+            facts.insert(subject, &mount::BTRFS_ERRORS, no_sysfs_directory());
+            facts.insert(subject, &mount::BTRFS_MISSING, no_sysfs_directory());
             continue;
         };
         let names = devices
             .iter()
             .map(|device| device.name().to_owned())
             .collect();
-        let source = Source::file(safe(path_bytes(&home.join("devices"))));
-        facts.know(
+        let source = Source::file(display_safe(path_bytes(&home.join("devices"))));
+        facts.insert_known(
             subject,
             &mount::BTRFS_DEVICE_COUNT,
             devices.len() as u64,
             source.clone(),
         );
-        facts.know(subject, &mount::BTRFS_DEVICES, names, source.clone());
+        facts.insert_known(subject, &mount::BTRFS_DEVICES, names, source.clone());
         if let Some(uuid) = home.file_name() {
-            facts.know(subject, &mount::UUID, safe(uuid.as_encoded_bytes()), source);
+            facts.insert_known(
+                subject,
+                &mount::UUID,
+                display_safe(uuid.as_encoded_bytes()),
+                source,
+            );
         }
         for device in devices {
-            facts.mention(device);
-            facts.stand(subject, device);
+            facts.add_subject(device);
+            facts.add_edge(subject, device);
         }
         let known = known
             .entry(home)
             .or_insert_with(|| BtrfsProperties::read(host, home))
             .clone();
-        facts.put(subject, &mount::BTRFS_DATA_PROFILES, known.data);
-        facts.put(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
-        facts.put(subject, &mount::BTRFS_ERRORS, known.errors);
-        facts.put(subject, &mount::BTRFS_MISSING, known.missing);
+        facts.insert(subject, &mount::BTRFS_DATA_PROFILES, known.data);
+        facts.insert(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
+        facts.insert(subject, &mount::BTRFS_ERRORS, known.errors);
+        facts.insert(subject, &mount::BTRFS_MISSING, known.missing);
     }
 }
 
-/// The properties of a file system, common to all its mounts.
+/// Shared by all mounts of a file system.
 #[derive(Clone)]
 struct BtrfsProperties {
     data: Reading<Vec<String>>,
@@ -99,8 +107,11 @@ struct BtrfsProperties {
 
 impl BtrfsProperties {
     fn read(host: &dyn Host, home: &Path) -> Self {
-        let [errors, missing] = [("error_stats", errors_in as Count), ("missing", missing_in)]
-            .map(|(file, count)| over_devices(host, &home.join("devinfo"), file, count));
+        let [errors, missing] = [
+            ("error_stats", sum_error_counts as CountParser),
+            ("missing", parse_missing),
+        ]
+        .map(|(file, count)| sum_over_devices(host, &home.join("devinfo"), file, count));
         Self {
             data: profiles(host, home, "data"),
             metadata: profiles(host, home, "metadata"),
@@ -110,20 +121,20 @@ impl BtrfsProperties {
     }
 }
 
-type Count = fn(&str) -> Result<u64, String>;
+type CountParser = fn(&str) -> Result<u64, String>;
 
-/// The sum of the counters in lines such as `write_errs 0`.
-fn errors_in(text: &str) -> Result<u64, String> {
+/// Sums lines such as `write_errs 0`.
+fn sum_error_counts(text: &str) -> Result<u64, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let count = |pair: &[&str]| pair.get(1).and_then(|count| count.parse::<u64>().ok());
     let counts = words.chunks(2).map(count).collect::<Option<Vec<u64>>>();
     let counts = counts
         .filter(|counts| !counts.is_empty())
-        .ok_or_else(|| format!("`{text}` is no list of counts"))?;
+        .ok_or_else(|| format!("`{text}` is not a list of counts"))?;
     Ok(counts.into_iter().fold(0, u64::saturating_add))
 }
 
-fn missing_in(text: &str) -> Result<u64, String> {
+fn parse_missing(text: &str) -> Result<u64, String> {
     match text {
         "0" => Ok(0),
         "1" => Ok(1),
@@ -131,31 +142,36 @@ fn missing_in(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The sum of a file over all devices; one that cannot be read leaves the sum unknown.
-fn over_devices(host: &dyn Host, devinfo: &Path, file: &str, count: Count) -> Reading<u64> {
-    let shown = safe(path_bytes(devinfo));
+/// Sums a file over all devices; one unreadable file makes the sum unknown.
+fn sum_over_devices(
+    host: &dyn Host,
+    devinfo: &Path,
+    file: &str,
+    count: CountParser,
+) -> Reading<u64> {
+    let shown = display_safe(path_bytes(devinfo));
     let names = match host.list(devinfo) {
         Ok(names) => names,
-        Err(miss) => return refused(&miss, &shown),
+        Err(miss) => return error_reading(&miss, &shown),
     };
     let mut sum: u64 = 0;
     for name in &names {
         let path = devinfo.join(name).join(file);
         let text = match host.read(&path) {
-            Ok(text) => safe(
+            Ok(text) => display_safe(
                 &text
                     .iter()
                     .map(|b| if *b == b'\n' { b' ' } else { *b })
                     .collect::<Vec<_>>(),
             ),
-            Err(miss) => return refused(&miss, &safe(path_bytes(&path))),
+            Err(miss) => return error_reading(&miss, &display_safe(path_bytes(&path))),
         };
         match count(text.trim()) {
             Ok(count) => sum = sum.saturating_add(count),
             Err(detail) => {
                 return Reading::unknown(
-                    Why::Malformed,
-                    format!("{}: {detail}", safe(path_bytes(&path))),
+                    UnknownReason::Malformed,
+                    format!("{}: {detail}", display_safe(path_bytes(&path))),
                 );
             }
         }
@@ -163,18 +179,20 @@ fn over_devices(host: &dyn Host, devinfo: &Path, file: &str, count: Count) -> Re
     Reading::known(sum, Source::file(shown))
 }
 
-/// The directory of each btrfs file system and its member devices.
+/// The sysfs directory and the member devices of each file system.
 fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
-    let names = host.list(Path::new(ALL)).unwrap_or_else(|miss| {
-        facts.warn(no_members(ALL, &miss, "btrfs"));
-        Vec::new()
-    });
+    let names = host
+        .list(Path::new(SYSFS_DIRECTORY))
+        .unwrap_or_else(|miss| {
+            facts.add_note(unknown_members_note(SYSFS_DIRECTORY, &miss, "btrfs"));
+            Vec::new()
+        });
     let is_uuid = |name: &&OsString| {
         name.to_str()
             .is_some_and(|name| name.len() == 36 && name.contains('-'))
     };
     let member = |name: &OsString| {
-        let home = Path::new(ALL).join(name);
+        let home = Path::new(SYSFS_DIRECTORY).join(name);
         let devices = host.list(&home.join("devices")).ok()?;
         Some((
             home,
@@ -184,12 +202,12 @@ fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)>
     names.iter().filter(is_uuid).filter_map(member).collect()
 }
 
-/// The profiles in use for a kind of block group; small file systems mix data and metadata.
+/// The profiles in use for `kind`; small file systems have mixed block groups.
 fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
     let mut refusal = None;
     for kind in [kind, "mixed"] {
         let directory = home.join("allocation").join(kind);
-        let shown = safe(path_bytes(&directory));
+        let shown = display_safe(path_bytes(&directory));
         match host.list(&directory) {
             Ok(names) => {
                 let is_profile =
@@ -203,15 +221,19 @@ fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
                     return Reading::known(found, Source::file(shown));
                 }
             }
-            Err(miss) => refusal = refusal.or(Some(refused(&miss, &shown))),
+            Err(miss) => refusal = refusal.or(Some(error_reading(&miss, &shown))),
         }
     }
-    let shown = safe(path_bytes(&home.join("allocation").join(kind)));
-    refusal.unwrap_or_else(|| Reading::unknown(Why::Malformed, format!("{shown} names no profile")))
+    let shown = display_safe(path_bytes(&home.join("allocation").join(kind)));
+    refusal.unwrap_or_else(|| {
+        Reading::unknown(
+            UnknownReason::Malformed,
+            format!("{shown} names no profile"),
+        )
+    })
 }
 
-/// Whether new files are overwritten in place: the last option wins, and enabling compression turns
-/// copy-on-write back on.
+/// The last option wins, and enabling compression turns copy-on-write back on.
 fn is_nodatacow(options: &[String]) -> bool {
     options
         .iter()
@@ -224,11 +246,11 @@ fn is_nodatacow(options: &[String]) -> bool {
         })
 }
 
-/// The reading for a file system that was not found by its device.
-fn homeless<T>() -> Reading<T> {
+/// For a file system without a directory in sysfs.
+fn no_sysfs_directory<T>() -> Reading<T> {
     Reading::unknown(
-        Why::Absent,
-        format!("no file system in {ALL} has its device"),
+        UnknownReason::Absent,
+        format!("no file system in {SYSFS_DIRECTORY} has its device"),
     )
 }
 
@@ -237,29 +259,29 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{Fake, sentences};
+    use crate::testing::{FakeHost, note_sentences};
 
     const HOME: &str = "/sys/fs/btrfs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
 
-    fn collect(host: &Fake) -> FactSet {
+    fn collect(host: &FakeHost) -> FactSet {
         let mut facts = FactSet::default();
         let root = Subject::mount("/");
-        facts.know(&root, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
-        facts.know(
+        facts.insert_known(&root, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
+        facts.insert_known(
             &root,
             &mount::SUPER_OPTIONS,
             vec!["rw".to_owned(), "nodatacow".to_owned()],
             Source::Assumed,
         );
         facts.link(&root, &Subject::device("sda2"));
-        facts.stand(&root, &Subject::device("sda2"));
+        facts.add_edge(&root, &Subject::device("sda2"));
         run(host, &Request::default(), &mut facts);
         facts
     }
 
     #[test]
     fn every_member_is_a_leaf() {
-        let host = Fake::default()
+        let host = FakeHost::default()
             .symlink(format!("{HOME}/devices/sda2"), "x")
             .symlink(format!("{HOME}/devices/sdb"), "x")
             .file("/sys/fs/btrfs/features/no_holes", "1")
@@ -273,7 +295,7 @@ mod tests {
             );
         let (facts, root) = (collect(&host), Subject::mount("/"));
         assert_eq!(
-            facts.leaves(&root),
+            facts.bottom_devices(&root),
             [Subject::device("sda2"), Subject::device("sdb")]
         );
         assert_eq!(
@@ -300,7 +322,7 @@ mod tests {
             )
         };
         let host = || {
-            Fake::default()
+            FakeHost::default()
                 .symlink(format!("{HOME}/devices/sda2"), "x")
                 .files(
                     &format!("{HOME}/devinfo"),
@@ -327,7 +349,7 @@ mod tests {
 
     #[test]
     fn mixed_block_groups_count_for_both() {
-        let host = Fake::default()
+        let host = FakeHost::default()
             .symlink(format!("{HOME}/devices/sda2"), "x")
             .files(
                 &format!("{HOME}/allocation"),
@@ -346,13 +368,13 @@ mod tests {
 
     #[test]
     fn a_file_system_that_is_not_found_is_unknown() {
-        let facts = collect(&Fake::default());
+        let facts = collect(&FakeHost::default());
         assert!(
             !facts
                 .get(&Subject::mount("/"), &mount::BTRFS_DATA_PROFILES)
                 .is_known()
         );
-        assert_eq!(sentences(&facts).len(), 1);
+        assert_eq!(note_sentences(&facts).len(), 1);
     }
 
     #[test]
@@ -372,16 +394,16 @@ mod tests {
         #[test]
         fn counts_of_errors_are_added_whatever_they_count(counts in prop::collection::vec(("[a-z_]{1,12}", 0u64..1 << 40), 1..6), odd in "[a-z]{1,8}") {
             let text = counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join("\n");
-            prop_assert_eq!(errors_in(&text), Ok(counts.iter().map(|(_, count)| count).sum()));
+            prop_assert_eq!(sum_error_counts(&text), Ok(counts.iter().map(|(_, count)| count).sum()));
             for bad in [format!("{text} {odd}"), format!("{text}\n{odd} {odd}")] {
-                prop_assert!(errors_in(&bad).is_err());
+                prop_assert!(sum_error_counts(&bad).is_err());
             }
         }
 
-        /// Any answer about a member is a count or unknown; it is never none.
+        /// Any answer about a member gives a count or unknown, never zero by mistake.
         #[test]
         fn what_a_member_says_is_counted_or_unknown(bytes: Vec<u8>) {
-            let host = Fake::default()
+            let host = FakeHost::default()
                 .symlink(format!("{HOME}/devices/sda2"), "x")
                 .file(format!("{HOME}/devinfo/1/error_stats"), &bytes)
                 .file(format!("{HOME}/devinfo/1/missing"), &bytes)
@@ -390,7 +412,7 @@ mod tests {
             let digits = bytes.iter().any(u8::is_ascii_digit);
             prop_assert!(digits || facts.value(&root, &mount::BTRFS_ERRORS).is_none());
             prop_assert!(digits || facts.value(&root, &mount::BTRFS_MISSING).is_none());
-            prop_assert!(!crate::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+            prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
         }
     }
 }

@@ -1,10 +1,9 @@
 //! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted
 //! errors, features, clusters.
 //!
-//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read
-//! the superblock, with features and clusters. Whether barriers are on is derived in
-//! [`super::barrier`]. The file `fc_info` exists with and without fast commits, so only a count
-//! above zero proves the feature.
+//! Options and journal are public (/proc/fs/ext4, /sys/fs/ext4); the superblock with features and
+//! clusters is root's. Barriers are derived in [`super::barrier`]. `fc_info` exists with and
+//! without fast commits, so only a count above zero proves the feature.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,42 +14,42 @@ use super::superblocks;
 use crate::attribute;
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::mount::{self, JournalMode};
-use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, MissKind, Superblock, path_bytes};
-use crate::refusal::refused;
-use crate::text::{raw, safe};
-use crate::workers;
+use crate::facts::{
+    Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason,
+};
+use crate::host::{Host, HostErrorKind, Superblock, path_bytes};
+use crate::parallel;
+use crate::refusal::error_reading;
+use crate::text::{display_safe, original_bytes};
 
 mod journal {
-    //! The owner of a journal device, by the name of the journal's thread, where the list of
-    //! journals leaves it open.
+    //! The owner of a journal device, by the name of the journal's thread, if the list of journals
+    //! is ambiguous.
     //!
-    //! The kernel names the journal's thread after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode
-    //! 8 of the file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 cut the
-    //! name to 15 bytes. A name that may have been cut proves nothing unless it can only be the
-    //! file system's own.
+    //! The thread is named after the journal (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the
+    //! file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 truncate the name to
+    //! 15 bytes; a truncated name proves something only if just the internal journal fits.
 
     use std::path::Path;
 
     use crate::attribute;
-    use crate::facts::{FactSet, Reading, Subject, Why};
+    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
 
-    /// The longest name in comm(5) of proc in older kernels, in bytes.
+    /// The length of /proc/PID/comm in older kernels, in bytes.
     const LONGEST: usize = 15;
 
-    /// The device that holds the journal; absent where it lies inside. `task` is what
-    /// `journal_task` of the file system says.
-    pub fn device(
+    /// *Absent* for an internal journal. `task` is the file system's `journal_task`.
+    pub fn journal_device(
         host: &dyn Host,
         own: &Subject,
         task: Reading<String>,
         facts: &FactSet,
     ) -> Reading<String> {
         let thread = task.and_then(|text| match text.parse::<u32>() {
-            Ok(0) => Err("its thread is out of sight".to_owned()),
+            Ok(0) => Err("its thread is not visible".to_owned()),
             Ok(pid) => Ok(pid),
-            Err(_) => Err(format!("`{text}` is no thread")),
+            Err(_) => Err(format!("`{text}` is not a thread id")),
         });
         let pid = match thread {
             Reading::Known { value, .. } => value,
@@ -70,10 +69,10 @@ mod journal {
         let inside = name
             .value()
             .and_then(|name| name.strip_prefix("jbd2/"))
-            .map(|name| is_inside(name, own.name()));
+            .map(|name| is_internal_journal(name, own.name()));
         match inside {
             Some(Some(true)) => {
-                Reading::unknown(Why::Absent, "the journal is on the device itself")
+                Reading::unknown(UnknownReason::Absent, "the journal is on the device itself")
             }
             Some(Some(false)) => name.and_then(|name| {
                 let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
@@ -83,16 +82,16 @@ mod journal {
                     Err(format!("{device} is not among the devices found"))
                 }
             }),
-            Some(None) => {
-                Reading::unknown(Why::Ambiguous, "the name of the journal's thread was cut")
-            }
+            Some(None) => Reading::unknown(
+                UnknownReason::Ambiguous,
+                "the name of the journal's thread was truncated",
+            ),
             None => name.and_then(|name| Err(format!("`{name}` is not a journal thread"))),
         }
     }
 
-    /// Whether a thread's name is that of a journal inside this device; `None` where it was cut too
-    /// early to tell.
-    fn is_inside(name: &str, own: &str) -> Option<bool> {
+    /// `None` if the name was truncated too early to decide.
+    fn is_internal_journal(name: &str, own: &str) -> Option<bool> {
         if let Some(inode) = name
             .strip_prefix(own)
             .and_then(|rest| rest.strip_prefix('-'))
@@ -108,14 +107,18 @@ mod journal {
 
         use super::*;
         use crate::facts::Source;
-        use crate::testing::Fake;
+        use crate::testing::FakeHost;
 
-        fn found(own: &str, task: &str, comm: &str) -> (Option<String>, Option<Why>) {
-            let host = Fake::default().file("/proc/71/comm", comm);
+        fn journal_of_task(
+            own: &str,
+            task: &str,
+            comm: &str,
+        ) -> (Option<String>, Option<UnknownReason>) {
+            let host = FakeHost::default().file("/proc/71/comm", comm);
             let task = Reading::known(task.to_owned(), Source::file("/sys/fs/ext4/x/journal_task"));
             let mut facts = FactSet::default();
-            facts.mention(&Subject::device("sdc1"));
-            let reading = device(&host, &Subject::device(own), task, &facts);
+            facts.add_subject(&Subject::device("sdc1"));
+            let reading = journal_device(&host, &Subject::device(own), task, &facts);
             let why = match &reading {
                 Reading::Unknown { why, .. } => Some(*why),
                 Reading::Known { .. } => None,
@@ -126,51 +129,75 @@ mod journal {
         #[test]
         fn the_threads_name_tells_where_the_journal_is() {
             for (own, task, comm, expect) in [
-                ("sdb1", "71", "jbd2/sdb1-8\n", (None, Some(Why::Absent))),
+                (
+                    "sdb1",
+                    "71",
+                    "jbd2/sdb1-8\n",
+                    (None, Some(UnknownReason::Absent)),
+                ),
                 ("sdb1", "71", "jbd2/sdc1\n", (Some("sdc1".to_owned()), None)),
                 (
                     "nvme0n1p1",
                     "71",
                     "jbd2/nvme0n1p1-\n",
-                    (None, Some(Why::Absent)),
+                    (None, Some(UnknownReason::Absent)),
                 ),
                 (
                     "nvme10n11p1",
                     "71",
                     "jbd2/nvme10n11p\n",
-                    (None, Some(Why::Ambiguous)),
+                    (None, Some(UnknownReason::Ambiguous)),
                 ),
                 (
                     "nvme10n11p1",
                     "71",
                     "jbd2/nvme10n11p1-8\n",
-                    (None, Some(Why::Absent)),
+                    (None, Some(UnknownReason::Absent)),
                 ),
                 (
                     "sdb1",
                     "71",
                     "jbd2/nvme10n1p1\n",
-                    (None, Some(Why::Ambiguous)),
+                    (None, Some(UnknownReason::Ambiguous)),
                 ),
-                ("sdb1", "71", "jbd2/sdz9\n", (None, Some(Why::Malformed))),
-                ("sdb1", "71", "kworker\n", (None, Some(Why::Malformed))),
-                ("sdb1", "0", "jbd2/sdc1\n", (None, Some(Why::Malformed))),
+                (
+                    "sdb1",
+                    "71",
+                    "jbd2/sdz9\n",
+                    (None, Some(UnknownReason::Malformed)),
+                ),
+                (
+                    "sdb1",
+                    "71",
+                    "kworker\n",
+                    (None, Some(UnknownReason::Malformed)),
+                ),
+                (
+                    "sdb1",
+                    "0",
+                    "jbd2/sdc1\n",
+                    (None, Some(UnknownReason::Malformed)),
+                ),
                 (
                     "sdb1",
                     "<none>",
                     "jbd2/sdc1\n",
-                    (None, Some(Why::Malformed)),
+                    (None, Some(UnknownReason::Malformed)),
                 ),
             ] {
-                assert_eq!(found(own, task, comm), expect, "{own} {task} {comm}");
+                assert_eq!(
+                    journal_of_task(own, task, comm),
+                    expect,
+                    "{own} {task} {comm}"
+                );
             }
         }
 
         proptest! {
-            /// No name of a thread makes a device the journal's that is not there.
+            /// No thread name makes a missing device the journal.
             #[test]
             fn any_thread_is_a_journals_or_tells_nothing(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
-                let (device, _) = found(&own, &task, &comm);
+                let (device, _) = journal_of_task(&own, &task, &comm);
                 prop_assert!(device.is_none_or(|device| device == "sdc1"));
             }
 
@@ -178,33 +205,32 @@ mod journal {
             fn a_journal_inside_is_known_however_its_thread_was_cut(own in "[a-z0-9]{1,12}") {
                 let whole = format!("jbd2/{own}-8");
                 let cut: String = whole.chars().take(LONGEST).collect();
-                prop_assert_eq!(found(&own, "71", &whole), (None, Some(Why::Absent)));
-                prop_assert!(matches!(found(&own, "71", &cut), (None, Some(Why::Absent | Why::Ambiguous))));
+                prop_assert_eq!(journal_of_task(&own, "71", &whole), (None, Some(UnknownReason::Absent)));
+                prop_assert!(matches!(journal_of_task(&own, "71", &cut), (None, Some(UnknownReason::Absent | UnknownReason::Ambiguous))));
             }
         }
     }
 }
 
-/// Reads ext4's own files.
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 
-/// The readings of one file system; several mounts can show it.
+/// Of one file system, which may have several mounts.
 #[derive(Clone)]
-struct Ext4 {
+struct Ext4Readings {
     options: Reading<Vec<String>>,
-    task: Reading<String>,
+    journal_task: Reading<String>,
     journal: Reading<bool>,
-    data: Reading<JournalMode>,
+    data_mode: Reading<JournalMode>,
     errors: Reading<u64>,
     features: Reading<Vec<String>>,
     cluster: Reading<u64>,
-    superblock: Reading<superblocks::Described>,
+    superblock: Reading<superblocks::SuperblockFields>,
     fast_commit: Reading<bool>,
 }
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-    for subject in facts.which(&mount::FSTYPE, |fstype| {
+    for subject in facts.subjects_where(&mount::FSTYPE, |fstype| {
         ["ext2", "ext3", "ext4"].contains(&fstype.as_str())
     }) {
         if let Some(device) = facts.resolve(&subject, Scope::Device) {
@@ -212,72 +238,77 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
-    let found = workers::each(&devices, |device| {
-        look(
+    let found = parallel::map(&devices, |device| {
+        read_file_system(
             host,
             facts,
             device,
             by_device.get(device).map_or(&[], Vec::as_slice),
         )
     });
-    let outside = outside_journals(host, facts, &devices, &found);
+    let outside = external_journals(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
         if let Some(journal) = outside
             .value()
             .map(Subject::device)
             .filter(|journal| journal != device)
         {
-            // A commit waits for it like for the file system's own disk.
+            // A commit waits for it as for the file system's own disk.
             for subject in mounts {
-                facts.stand(subject, &journal);
+                facts.add_edge(subject, &journal);
             }
         }
         for subject in mounts {
-            facts.put(subject, &mount::EXT4_JOURNAL_DEVICE, outside.clone());
-            facts.put(subject, &mount::EXT4_OPTIONS, found.options.clone());
-            facts.put(subject, &mount::EXT4_JOURNAL, found.journal.clone());
-            facts.put(subject, &mount::EXT4_DATA, found.data.clone());
-            facts.put(subject, &mount::EXT4_ERRORS, found.errors.clone());
-            facts.put(subject, &mount::EXT4_FEATURES, found.features.clone());
-            facts.put(subject, &mount::EXT4_CLUSTER, found.cluster.clone());
+            facts.insert(subject, &mount::EXT4_JOURNAL_DEVICE, outside.clone());
+            facts.insert(subject, &mount::EXT4_OPTIONS, found.options.clone());
+            facts.insert(subject, &mount::EXT4_JOURNAL, found.journal.clone());
+            facts.insert(subject, &mount::EXT4_DATA, found.data_mode.clone());
+            facts.insert(subject, &mount::EXT4_ERRORS, found.errors.clone());
+            facts.insert(subject, &mount::EXT4_FEATURES, found.features.clone());
+            facts.insert(subject, &mount::EXT4_CLUSTER, found.cluster.clone());
             superblocks::record_uuid(facts, subject, &found.superblock);
-            facts.put(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
+            facts.insert(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
         }
     }
 }
 
-/// Reads one file system; facts that are assumed for one of its mounts are not read.
-fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) -> Ext4 {
-    let read = superblocks::read(host, facts, device, Superblock::Ext);
-    let features = assumed(facts, mounts, &mount::EXT4_FEATURES)
+/// Facts that are assumed for one of its mounts are not read.
+fn read_file_system(
+    host: &dyn Host,
+    facts: &FactSet,
+    device: &Subject,
+    mounts: &[Subject],
+) -> Ext4Readings {
+    let read = superblocks::read_superblock(host, facts, device, Superblock::Ext);
+    let features = assumed_reading(facts, mounts, &mount::EXT4_FEATURES)
         .unwrap_or_else(|| read.clone().map(|found| found.features));
     let superblock = read.clone();
     let cluster = match features.value() {
         Some(words) if !words.iter().any(|word| word == "bigalloc") => {
-            Reading::unknown(Why::Absent, "without bigalloc space is given out in blocks")
+            Reading::unknown(UnknownReason::Absent, "no clusters without bigalloc")
         }
         _ => read.and_then(|found| {
             found
                 .cluster
-                .ok_or_else(|| "the superblock tells no size of a cluster".to_owned())
+                .ok_or_else(|| "the superblock has no cluster size".to_owned())
         }),
     };
-    let name = PathBuf::from(OsString::from_vec(raw(device.name())));
+    let name = PathBuf::from(OsString::from_vec(original_bytes(device.name())));
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
-    let options = assumed(facts, mounts, &mount::EXT4_OPTIONS)
+    let options = assumed_reading(facts, mounts, &mount::EXT4_OPTIONS)
         .unwrap_or_else(|| options(host, &proc.join("options")));
     let task = attribute::text(host, &sys.join("journal_task"));
-    let journal =
-        assumed(facts, mounts, &mount::EXT4_JOURNAL).unwrap_or_else(|| journal(&task, &options));
+    let journal = assumed_reading(facts, mounts, &mount::EXT4_JOURNAL)
+        .unwrap_or_else(|| has_journal(&task, &options));
     let data = match journal.value() {
-        Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
+        Some(false) => Reading::unknown(UnknownReason::Absent, "no journal mode without a journal"),
         _ => options.clone().and_then(|options| {
             let mode = options
                 .iter()
                 .rev()
                 .find_map(|option| option.strip_prefix("data="));
-            JournalMode::read(mode.ok_or("no data= among the options in force")?)
+            JournalMode::parse_word(mode.ok_or("no data= among the options in force")?)
         }),
     };
     let fast_commit = match features.clone() {
@@ -288,18 +319,20 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
             why,
             detail,
             remedy,
-        } => counted_commits(host, &proc.join("fc_info"), &options).unwrap_or(Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        }),
+        } => {
+            fast_commit_in_use(host, &proc.join("fc_info"), &options).unwrap_or(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            })
+        }
     };
     let errors = attribute::number(host, &sys.join("errors_count"));
-    Ext4 {
+    Ext4Readings {
         options,
-        task,
+        journal_task: task,
         journal,
-        data,
+        data_mode: data,
         errors,
         features,
         cluster,
@@ -308,32 +341,36 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
     }
 }
 
-/// The assumed value for the file system of these mounts.
-fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
+/// The reading assumed for any of these mounts.
+fn assumed_reading<T: FactValue>(
+    facts: &FactSet,
+    mounts: &[Subject],
+    key: &Key<T>,
+) -> Option<Reading<T>> {
     let held = mounts
         .iter()
         .find(|mount| facts.is_assumed(mount, key.id()))?;
     Some(facts.get(held, key))
 }
 
-/// One option a line, defaults included.
+/// One option per line, including defaults.
 fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
-    let shown = safe(path_bytes(path));
+    let shown = display_safe(path_bytes(path));
     match host.read(path) {
         Ok(text) => {
             let lines = text
                 .split(|b| *b == b'\n')
                 .map(<[u8]>::trim_ascii)
                 .filter(|line| !line.is_empty());
-            Reading::known(lines.map(safe).collect(), Source::file(shown))
+            Reading::known(lines.map(display_safe).collect(), Source::file(shown))
         }
-        Err(miss) => refused(&miss, &shown),
+        Err(miss) => error_reading(&miss, &shown),
     }
 }
 
-/// The journal's task, or `<none>`; older kernels lack the file, but list `data=` only where there
-/// is a journal.
-fn journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
+/// `journal_task` is `<none>` without a journal; older kernels lack the file, but print `data=`
+/// only with a journal.
+fn has_journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
     let task = task.clone().map(|task| task != "<none>");
     match (&task, options) {
         (Reading::Unknown { .. }, Reading::Known { value, source })
@@ -347,61 +384,67 @@ fn journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bo
 
 const JOURNALS: &str = "/proc/fs/jbd2";
 
-/// The devices that hold the journals of these file systems, where that is not their own. The
-/// kernel names a journal inside a device `sda1-8`, with its inode, and one that is a device
-/// `sdb1`, but not whose it is; where several could be meant, the name of the journal's thread
-/// decides.
-fn outside_journals(
+/// The external journal of each file system. /proc/fs/jbd2 lists internal journals as `sda1-8`,
+/// with the inode, and external ones as `sdb1`, but not their owners; if several are possible, the
+/// name of the journal's thread decides.
+fn external_journals(
     host: &dyn Host,
     facts: &FactSet,
     devices: &[&Subject],
-    found: &[Ext4],
+    found: &[Ext4Readings],
 ) -> Vec<Reading<String>> {
     let names: BTreeSet<String> = match host.list(Path::new(JOURNALS)) {
         Ok(names) => names
             .iter()
-            .map(|name| safe(name.as_encoded_bytes()))
+            .map(|name| display_safe(name.as_encoded_bytes()))
             .collect(),
-        Err(miss) => return devices.iter().map(|_| refused(&miss, JOURNALS)).collect(),
+        Err(miss) => {
+            return devices
+                .iter()
+                .map(|_| error_reading(&miss, JOURNALS))
+                .collect();
+        }
     };
     let inside: BTreeSet<&str> = names
         .iter()
         .filter_map(|name| Some(name.rsplit_once('-')?.0))
         .collect();
-    let lacks = |(device, ext4): &(&&Subject, &Ext4)| {
+    let lacks = |(device, ext4): &(&&Subject, &Ext4Readings)| {
         ext4.journal.value() == Some(&true) && !inside.contains(device.name())
     };
     let lacking = devices.iter().zip(found).filter(lacks).count();
     let is_device = |name: &&String| facts.contains(&Subject::device(name.as_str()));
     let outside: Vec<&String> = names.iter().filter(is_device).collect();
-    let each = |pair: (&&Subject, &Ext4)| match outside.as_slice() {
-        _ if !lacks(&pair) => Reading::unknown(Why::Absent, "it has no journal on another device"),
+    let each = |pair: (&&Subject, &Ext4Readings)| match outside.as_slice() {
+        _ if !lacks(&pair) => {
+            Reading::unknown(UnknownReason::Absent, "it has no journal on another device")
+        }
         [only] if lacking == 1 => {
             Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}")))
         }
-        _ => match journal::device(host, pair.0, pair.1.task.clone(), facts) {
+        _ => match journal::journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
             known @ Reading::Known { .. } => known,
             Reading::Unknown { .. } => Reading::unknown(
-                Why::Ambiguous,
-                "its journal is on another device, and on which is not shown",
+                UnknownReason::Ambiguous,
+                "its journal is on another device, which the kernel does not name",
             ),
         },
     };
     devices.iter().zip(found).map(each).collect()
 }
 
-/// Whether fast commits are in use. A count above zero proves the feature, a count of zero proves
-/// nothing. A kernel that knows the feature (5.10) shows the count beside the options of every file
-/// system (fs/ext4/sysfs.c, ext4_register_sysfs), so without the file there are none.
-fn counted_commits(
+/// A count above zero proves the feature, zero proves nothing. A kernel that knows it (5.10) shows
+/// the count for every file system (fs/ext4/sysfs.c, ext4_register_sysfs), so without the file
+/// there are no fast commits.
+fn fast_commit_in_use(
     host: &dyn Host,
     path: &Path,
     options: &Reading<Vec<String>>,
 ) -> Option<Reading<bool>> {
-    let source = || Source::file(safe(path_bytes(path)));
+    let source = || Source::file(display_safe(path_bytes(path)));
     let text = match host.read(path) {
         Ok(text) => text,
-        Err(miss) if miss.kind == MissKind::Absent && options.is_known() => {
+        Err(miss) if miss.kind == HostErrorKind::Absent && options.is_known() => {
             return Some(Reading::known(false, source()));
         }
         Err(_) => return None,
@@ -419,29 +462,29 @@ mod tests {
     use crate::facts::Remedy;
     use crate::facts::catalog::{device, host as machine};
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     const OPTIONS: &str = "rw\nbarrier\ndelalloc\ncommit=5\ndata=ordered\nstripe=0\n";
     const IDLE: &str =
         "fc stats:\n0 commits\n1 ineligible\n0 numblks\n0us avg_commit_time\nIneligible reasons:\n";
 
-    fn collect(host: &Fake, privileged: bool) -> FactSet {
+    fn collect(host: &FakeHost, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let device = Subject::device("sda1");
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &machine::PRIVILEGED,
             privileged,
             Source::Assumed,
         );
-        facts.know(
+        facts.insert_known(
             &device,
             &device::PATH,
             "/dev/sda1".to_owned(),
             Source::Assumed,
         );
         for point in ["/", "/bind"] {
-            facts.know(
+            facts.insert_known(
                 &Subject::mount(point),
                 &mount::FSTYPE,
                 "ext4".to_owned(),
@@ -453,8 +496,8 @@ mod tests {
         facts
     }
 
-    fn machine(fc_info: &str) -> Fake {
-        Fake::default()
+    fn machine(fc_info: &str) -> FakeHost {
+        FakeHost::default()
             .file("/proc/fs/ext4/sda1/options", OPTIONS)
             .file("/proc/fs/ext4/sda1/fc_info", fc_info)
             .files(
@@ -487,7 +530,7 @@ mod tests {
             );
         }
         assert_eq!(
-            host.asked().len(),
+            host.asked_questions().len(),
             5,
             "a file system is read once, however often it is mounted"
         );
@@ -504,18 +547,18 @@ mod tests {
 
     #[test]
     fn a_kernel_without_the_count_has_no_fast_commits() {
-        let host = Fake::default().file("/proc/fs/ext4/sda1/options", OPTIONS);
-        let value = |host: &Fake| {
+        let host = FakeHost::default().file("/proc/fs/ext4/sda1/options", OPTIONS);
+        let value = |host: &FakeHost| {
             collect(host, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT)
         };
         assert_eq!(value(&host), Some(false));
         assert_eq!(
-            value(&Fake::default()),
+            value(&FakeHost::default()),
             None,
             "nothing of the file system was read"
         );
         let question = Question::Read("/proc/fs/ext4/sda1/fc_info".into());
-        assert_eq!(value(&host.refuse(question, MissKind::Denied)), None);
+        assert_eq!(value(&host.refuse(question, HostErrorKind::Denied)), None);
     }
 
     #[test]
@@ -531,7 +574,7 @@ mod tests {
             matches!(
                 cluster,
                 Reading::Unknown {
-                    why: Why::Absent,
+                    why: UnknownReason::Absent,
                     ..
                 }
             ),
@@ -539,7 +582,7 @@ mod tests {
         );
         for (answer, expect) in [
             ("features extent bigalloc\ncluster 16384\n", Some(16384)),
-            // A capture of before, and a number that is none.
+            // An older capture, and a malformed number.
             ("features extent bigalloc\n", None),
             ("features extent bigalloc\ncluster many\n", None),
         ] {
@@ -550,13 +593,16 @@ mod tests {
             );
             assert_eq!(facts.value(&root, &mount::EXT4_CLUSTER), expect, "{answer}");
         }
-        let facts = collect(&machine(IDLE).refuse(question(), MissKind::Failed), true);
+        let facts = collect(
+            &machine(IDLE).refuse(question(), HostErrorKind::Failed),
+            true,
+        );
         let reading = facts.get(&root, &mount::EXT4_FEATURES);
         assert!(
             matches!(
                 reading,
                 Reading::Unknown {
-                    why: Why::Malformed,
+                    why: UnknownReason::Malformed,
                     ..
                 }
             ),
@@ -566,7 +612,7 @@ mod tests {
 
     #[test]
     fn no_journal_is_seen() {
-        let host = Fake::default()
+        let host = FakeHost::default()
             .file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
             .files("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
         let facts = collect(&host, false);
@@ -584,7 +630,7 @@ mod tests {
     #[test]
     fn a_journal_mode_that_nobody_knows_is_malformed() {
         let mode = |options: &str| {
-            let host = Fake::default().file("/proc/fs/ext4/sda1/options", options);
+            let host = FakeHost::default().file("/proc/fs/ext4/sda1/options", options);
             collect(&host, false).get(&Subject::mount("/"), &mount::EXT4_DATA)
         };
         assert_eq!(
@@ -594,7 +640,7 @@ mod tests {
         assert!(matches!(
             mode("rw\ndata=best\n"),
             Reading::Unknown {
-                why: Why::Malformed,
+                why: UnknownReason::Malformed,
                 ..
             }
         ));
@@ -605,17 +651,17 @@ mod tests {
         let look = |names: &[&str]| {
             let mut facts = FactSet::default();
             for (point, device) in [("/a", "sda1"), ("/b", "dm-0")] {
-                facts.know(
+                facts.insert_known(
                     &Subject::mount(point),
                     &mount::FSTYPE,
                     "ext4".to_owned(),
                     Source::Assumed,
                 );
                 facts.link(&Subject::mount(point), &Subject::device(device));
-                facts.stand(&Subject::mount(point), &Subject::device(device));
+                facts.add_edge(&Subject::mount(point), &Subject::device(device));
             }
-            facts.mention(&Subject::device("sdb1"));
-            facts.mention(&Subject::device("dm-0"));
+            facts.add_subject(&Subject::device("sdb1"));
+            facts.add_subject(&Subject::device("dm-0"));
             let mut host = machine(IDLE).files("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
             for name in names {
                 host = host.file(format!("/proc/fs/jbd2/{name}/info"), "");
@@ -635,7 +681,7 @@ mod tests {
                 a,
                 (
                     Reading::Unknown {
-                        why: Why::Absent,
+                        why: UnknownReason::Absent,
                         ..
                     },
                     1
@@ -648,7 +694,7 @@ mod tests {
                 b,
                 (
                     Reading::Unknown {
-                        why: Why::Absent,
+                        why: UnknownReason::Absent,
                         ..
                     },
                     1
@@ -662,7 +708,7 @@ mod tests {
                 a,
                 (
                     Reading::Unknown {
-                        why: Why::Absent,
+                        why: UnknownReason::Absent,
                         ..
                     },
                     1
@@ -679,7 +725,7 @@ mod tests {
                 matches!(
                     reading,
                     Reading::Unknown {
-                        why: Why::Ambiguous,
+                        why: UnknownReason::Ambiguous,
                         ..
                     }
                 ),

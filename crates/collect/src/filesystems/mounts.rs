@@ -1,10 +1,8 @@
-//! The mounts in force now: one subject per mount, from /proc/self/mountinfo, with size and free
-//! space.
+//! Current mounts: one subject per mount, from /proc/self/mountinfo, with size and free space.
 //!
-//! Barriers and the devices below are left to later collectors. Mounts are named by mount point; a
-//! later one on the same point has the suffix `#2`, and the last is the one in sight. A statfs(2)
-//! on a network or FUSE file system may never return, so it is called only when the target lies on
-//! that file system.
+//! Barriers and devices are left to later collectors. Mounts are named by mount point; later ones
+//! on the same point get the suffix `#2`, and the last is visible. statfs(2) on a network or FUSE
+//! file system may never return, so it is called only if the target is on it.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,53 +13,53 @@ use super::fstype;
 use crate::collector::{Collector, Request, describe_all};
 use crate::facts::catalog::mount::{self, Atime, MountClass};
 use crate::facts::note::MountNote;
-use crate::facts::{FactSet, Reading, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, StatFs, path_bytes};
-use crate::lookup::mount_of;
-use crate::refusal::refused;
-use crate::text::safe;
-use crate::workers;
-use crate::{mountinfo, sight};
+use crate::lookup::mount_of_path;
+use crate::parallel;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
+use crate::{mountinfo, visibility};
 
 pub const COLLECTOR: Collector = Collector { id: "mounts", run };
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let table = match mountinfo::read(host, Path::new(MOUNTINFO)) {
+    let table = match mountinfo::read_mountinfo(host, Path::new(MOUNTINFO)) {
         Ok(table) => table,
         Err(miss) => {
-            return facts.warn(MountNote::NoTable {
+            return facts.add_note(MountNote::NoTable {
                 file: MOUNTINFO,
                 reason: miss.to_string(),
             });
         }
     };
     for &(line, complaint) in &table.malformed {
-        facts.warn(MountNote::MalformedLine {
+        facts.add_note(MountNote::MalformedLine {
             file: MOUNTINFO,
             line,
             complaint,
         });
     }
-    for &line in &table.blanks {
-        facts.warn(MountNote::BareSpace {
+    for &line in &table.lines_with_blanks {
+        facts.add_note(MountNote::BareSpace {
             file: MOUNTINFO,
             line,
         });
     }
-    if table.left_out > 0 {
-        facts.warn(MountNote::BeyondBound {
-            left_out: table.left_out,
+    if table.skipped_lines > 0 {
+        facts.add_note(MountNote::BeyondBound {
+            left_out: table.skipped_lines,
             bound: host.bounds().mounts,
         });
     }
-    let in_sight = sight::in_sight(&table.entries);
+    let in_sight = visibility::visible_mounts(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
     let mut lain = HashMap::new();
     for (entry, visible) in table.entries.iter().zip(in_sight) {
         let subject = subject_for(&entry.point, &mut lain, facts);
-        facts.mention(&subject);
+        facts.add_subject(&subject);
         subjects.push((subject, entry, visible));
     }
     describe_all(
@@ -76,21 +74,22 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     );
     let target = request.target.as_deref().and_then(|path| {
         let real = host.real_path(path);
-        mount_of(facts, real.as_deref().map_or(path_bytes(path), path_bytes))
+        mount_of_path(facts, real.as_deref().map_or(path_bytes(path), path_bytes))
     });
-    let answers = workers::each(&subjects, |(subject, entry, _)| {
-        asks_for_space(subject, target.as_ref(), facts).then(|| space(host, subject, entry, facts))
+    let answers = parallel::map(&subjects, |(subject, entry, _)| {
+        may_call_statfs(subject, target.as_ref(), facts)
+            .then(|| mount_statfs(host, subject, entry, facts))
     });
     for ((subject, ..), answer) in subjects.iter().zip(answers) {
         if let Some(answer) = answer {
-            put_space(subject, &answer, facts);
+            record_space(subject, &answer, facts);
         }
     }
 }
 
-/// A name for one more mount on this point; `lain` counts those that have one.
+/// The subject of one more mount on this point; `lain` counts those before.
 fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &FactSet) -> Subject {
-    let name = safe(point);
+    let name = display_safe(point);
     let count = lain.entry(point).or_default();
     loop {
         *count = count.saturating_add(1);
@@ -99,7 +98,7 @@ fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &F
         } else {
             format!("{name}#{count}")
         });
-        // A directory may itself be called `/srv#2`.
+        // A directory may itself be named `/srv#2`.
         if !facts.contains(&subject) || *count == u32::MAX {
             return subject;
         }
@@ -108,26 +107,26 @@ fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &F
 
 fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
     let source = Source::line(MOUNTINFO, entry.line);
-    let mut text = |key, value| facts.know(subject, key, value, source.clone());
-    text(&mount::POINT, safe(&entry.point));
-    text(&mount::FSTYPE, safe(&entry.fstype));
-    text(&mount::SOURCE, safe(&entry.source));
-    text(&mount::ROOT, safe(&entry.root));
+    let mut text = |key, value| facts.insert_known(subject, key, value, source.clone());
+    text(&mount::POINT, display_safe(&entry.point));
+    text(&mount::FSTYPE, display_safe(&entry.fstype));
+    text(&mount::SOURCE, display_safe(&entry.source));
+    text(&mount::ROOT, display_safe(&entry.root));
     text(&mount::DEVNO, entry.devno.clone());
-    facts.know(subject, &mount::IN_SIGHT, in_sight, source.clone());
-    facts.know(
+    facts.insert_known(subject, &mount::IN_SIGHT, in_sight, source.clone());
+    facts.insert_known(
         subject,
         &mount::OPTIONS,
-        shown(&entry.options),
+        display_options(&entry.options),
         source.clone(),
     );
-    facts.know(
+    facts.insert_known(
         subject,
         &mount::SUPER_OPTIONS,
-        shown(&entry.super_options),
+        display_options(&entry.super_options),
         source.clone(),
     );
-    // From here on the facts count rather than the answers, because they may be assumed.
+    // From here on read the facts, not the answers: they may be assumed.
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let [options, of_superblock] = [&mount::OPTIONS, &mount::SUPER_OPTIONS]
         .map(|key| facts.value(subject, key).unwrap_or_default());
@@ -137,38 +136,41 @@ fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: 
         .next()
         .and_then(|major| major.parse().ok())
         .unwrap_or(0);
-    facts.know(
+    facts.insert_known(
         subject,
         &mount::CLASS,
         fstype::class(&fstype, major),
         source.clone(),
     );
-    facts.know(subject, &mount::ATIME, atime(&options), source.clone());
-    facts.know(
+    facts.insert_known(subject, &mount::ATIME, atime(&options), source.clone());
+    facts.insert_known(
         subject,
         &mount::READ_ONLY,
-        has(&options, "ro") || has(&of_superblock, "ro"),
+        has_option(&options, "ro") || has_option(&of_superblock, "ro"),
         source,
     );
 }
 
-fn has(options: &[String], word: &str) -> bool {
+fn has_option(options: &[String], word: &str) -> bool {
     options.iter().any(|option| option == word)
 }
 
-/// Per-mount flags say `noatime` or `relatime`; neither means that every access is written.
+/// Without `noatime` and `relatime` every access is written.
 fn atime(options: &[String]) -> Atime {
-    match (has(options, "noatime"), has(options, "relatime")) {
+    match (
+        has_option(options, "noatime"),
+        has_option(options, "relatime"),
+    ) {
         (true, _) => Atime::Never,
         (false, true) => Atime::Relative,
         (false, false) => Atime::Always,
     }
 }
 
-/// Options as facts: display-safe, and without the value of any that names a secret.
-fn shown(options: &[Vec<u8>]) -> Vec<String> {
+/// Display-safe, with the values of secrets hidden.
+fn display_options(options: &[Vec<u8>]) -> Vec<String> {
     let show = |option: &Vec<u8>| {
-        let text = safe(option);
+        let text = display_safe(option);
         let secret = |key: &str| {
             ["pass", "secret", "token"]
                 .iter()
@@ -182,8 +184,8 @@ fn shown(options: &[Vec<u8>]) -> Vec<String> {
     options.iter().map(show).collect()
 }
 
-/// Whether statfs(2) is harmless on this mount, or wanted because the target lies on it.
-fn asks_for_space(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
+/// Whether statfs(2) cannot hang on this mount, or the target is on it.
+fn may_call_statfs(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
     match facts.value(subject, &mount::CLASS) {
         Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => {
             true
@@ -193,64 +195,65 @@ fn asks_for_space(subject: &Subject, target: Option<&Subject>, facts: &FactSet) 
     }
 }
 
-fn space(
+fn mount_statfs(
     host: &dyn Host,
     subject: &Subject,
     entry: &mountinfo::Entry,
     facts: &FactSet,
 ) -> Reading<StatFs> {
-    let name = format!("statfs {}", safe(&entry.point));
+    let name = format!("statfs {}", display_safe(&entry.point));
     if facts.value(subject, &mount::IN_SIGHT) != Some(true) {
         return Reading::unknown(
-            Why::Absent,
-            format!("another mount lies over {}", safe(&entry.point)),
+            UnknownReason::Absent,
+            format!("another mount covers {}", display_safe(&entry.point)),
         );
     }
     match host.statfs(Path::new(OsStr::from_bytes(&entry.point))) {
         Ok(answer) => Reading::known(answer, Source::call(name)),
-        Err(miss) => refused(&miss, &name),
+        Err(miss) => error_reading(&miss, &name),
     }
 }
 
-fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
-    facts.put(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
-    facts.put(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
+fn record_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
+    facts.insert(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
+    facts.insert(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
     let block = match answer {
         Reading::Known {
             value: StatFs { block: None, .. },
             ..
         } => Reading::unknown(
-            Why::NotCollected,
-            "the capture does not say how large a block is",
+            UnknownReason::NotCollected,
+            "the capture lacks the block size",
         ),
         answer => answer.clone().map(|fs| fs.block.unwrap_or_default()),
     };
-    facts.put(subject, &mount::BLOCK_SIZE, block);
+    facts.insert(subject, &mount::BLOCK_SIZE, block);
     let inodes = match answer {
-        Reading::Known { value, .. } if value.inodes == 0 => {
-            Reading::unknown(Why::Absent, "the file system has no fixed number of inodes")
-        }
+        Reading::Known { value, .. } if value.inodes == 0 => Reading::unknown(
+            UnknownReason::Absent,
+            "the file system has no fixed number of inodes",
+        ),
         answer => answer
             .clone()
             .map(|fs| fs.inodes_free as f64 / fs.inodes as f64 * 100.0),
     };
-    facts.put(subject, &mount::FREE_INODES, inodes);
+    facts.insert(subject, &mount::FREE_INODES, inodes);
     let size = facts.value(subject, &mount::SIZE);
     let percent = facts
         .get(subject, &mount::FREE)
         .and_then(|free| match size {
-            None => Err("a size that is not known".to_owned()),
-            Some(0) => Err("a size of 0".to_owned()),
+            None => Err("unknown size".to_owned()),
+            Some(0) => Err("size 0".to_owned()),
             Some(size) => Ok(free as f64 / size as f64 * 100.0),
         });
-    facts.put(subject, &mount::FREE_PERCENT, percent);
+    facts.insert(subject, &mount::FREE_PERCENT, percent);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::host::Question;
-    use crate::testing::{Fake, sentences};
+    use crate::testing::{FakeHost, note_sentences};
 
     const TABLE: &str = "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
         21 20 0:40 / /net rw - nfs4 server:/x rw,password=hunter2\n\
@@ -272,7 +275,7 @@ mod tests {
             block: Some(4096),
         }
         .encode();
-        let mut fake = Fake::default().file(MOUNTINFO, TABLE);
+        let mut fake = FakeHost::default().file(MOUNTINFO, TABLE);
         for point in ["/", "/net", "/srv"] {
             fake = fake.answer(Question::StatFs(point.into()), &statfs);
         }
@@ -282,7 +285,7 @@ mod tests {
         };
         let mut facts = FactSet::default();
         run(&fake, &request, &mut facts);
-        (facts, fake.asked())
+        (facts, fake.asked_questions())
     }
 
     #[test]
@@ -296,13 +299,16 @@ mod tests {
             Some(25.0)
         );
         assert_eq!(
-            mount_of(&facts, b"/srv/pg/data"),
+            mount_of_path(&facts, b"/srv/pg/data"),
             Some(Subject::mount("/srv#2"))
         );
         for path in [b"/srv2".as_slice(), b"/sr", b"/"] {
-            assert_eq!(mount_of(&facts, path), Some(Subject::mount("/")));
+            assert_eq!(mount_of_path(&facts, path), Some(Subject::mount("/")));
         }
-        assert_eq!(mount_of(&facts, b"/srv/"), Some(Subject::mount("/srv#2")));
+        assert_eq!(
+            mount_of_path(&facts, b"/srv/"),
+            Some(Subject::mount("/srv#2"))
+        );
     }
 
     #[test]
@@ -316,7 +322,7 @@ mod tests {
         assert!(matches!(
             free(0),
             Reading::Unknown {
-                why: Why::Absent,
+                why: UnknownReason::Absent,
                 ..
             }
         ));
@@ -333,11 +339,11 @@ mod tests {
     #[test]
     fn bad_lines_warn_and_secrets_stay_out() {
         let (facts, _) = collect(None);
-        assert_eq!(sentences(&facts).len(), 1);
+        assert_eq!(note_sentences(&facts).len(), 1);
         assert!(
-            sentences(&facts)[0].contains("mountinfo:3"),
+            note_sentences(&facts)[0].contains("mountinfo:3"),
             "{:?}",
-            sentences(&facts)
+            note_sentences(&facts)
         );
         let options = facts
             .value(&Subject::mount("/net"), &mount::SUPER_OPTIONS)

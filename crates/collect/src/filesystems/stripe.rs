@@ -1,35 +1,36 @@
-//! Whether a file system aligns its data to the stripes of the md array below.
+//! Whether a file system's stripe matches that of the md array below.
 //!
-//! ext4 prints its stripe in blocks among the options in force; XFS prints `swidth=` in units of
-//! 512 bytes where it has one (ext4(5), xfs(5)). The array reports its own as the preferred size of
-//! a write. Only a file system directly on the array is compared, because a layer between may shift
-//! the start. mke2fs from 1.47.3 on sets no stripe on flash.
+//! ext4 prints `stripe=` in blocks, XFS `swidth=` in units of 512 bytes (ext4(5), xfs(5)). The
+//! array reports its stripe as the preferred size of a write. Only a file system directly on the
+//! array is compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no
+//! stripe on flash.
 
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::device::{self, ArrayLevel};
 use crate::facts::catalog::mount::{self, StripeFit};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::Host;
 
 pub const COLLECTOR: Collector = Collector { id: "stripes", run };
 
-/// The unit of XFS's `sunit` and `swidth` in bytes, independent of the disk's block size.
+/// Bytes per unit of XFS's `sunit` and `swidth`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-    for subject in facts.which(&mount::FSTYPE, |fstype| fstype == "ext4" || fstype == "xfs") {
+    for subject in
+        facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "ext4" || fstype == "xfs")
+    {
         let stripe = match facts.value(&subject, &mount::FSTYPE).as_deref() {
-            Some("xfs") => of_xfs(facts, &subject),
-            _ => of_ext4(facts, &subject),
+            Some("xfs") => xfs_stripe(facts, &subject),
+            _ => ext4_stripe(facts, &subject),
         };
-        let fits = fits(facts, &subject, &stripe);
-        facts.put(&subject, &mount::STRIPE, stripe);
-        facts.put(&subject, &mount::STRIPE_FITS, fits);
+        let fits = stripe_fit(facts, &subject, &stripe);
+        facts.insert(&subject, &mount::STRIPE, stripe);
+        facts.insert(&subject, &mount::STRIPE_FITS, fits);
     }
 }
 
-/// The value of the last of these options; `None` where all options were read and it is not among
-/// them.
+/// The last occurrence counts; `None` if the option is missing.
 fn number(options: &[String], name: &str) -> Option<Result<u64, String>> {
     let text = options
         .iter()
@@ -37,11 +38,11 @@ fn number(options: &[String], name: &str) -> Option<Result<u64, String>> {
         .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))?;
     Some(
         text.parse()
-            .map_err(|_| format!("`{name}={text}` is no number")),
+            .map_err(|_| format!("`{name}={text}` is not a number")),
     )
 }
 
-fn of_ext4(facts: &FactSet, subject: &Subject) -> Reading<u64> {
+fn ext4_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     let options = facts.get(subject, &mount::EXT4_OPTIONS);
     let blocks = options.and_then(|options| {
         number(&options, "stripe")
@@ -56,7 +57,7 @@ fn of_ext4(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     }
 }
 
-fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
+fn xfs_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     facts
         .get(subject, &mount::SUPER_OPTIONS)
         .and_then(|options| {
@@ -66,10 +67,9 @@ fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
         })
 }
 
-/// How the file system's stripe fits the array's.
-fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
+fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
     let Some(array) = facts.resolve(subject, Scope::Device) else {
-        return Reading::unknown(Why::Absent, "the device under it is unknown");
+        return Reading::unknown(UnknownReason::Absent, "the device under it is unknown");
     };
     match facts.get(&array, &device::KIND) {
         Reading::Known { value, source } if !value.is_md() => {
@@ -100,7 +100,7 @@ fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<St
             ..,
         ) => Reading::known(StripeFit::NoStripes, source),
         (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => Reading::unknown(
-            Why::Absent,
+            UnknownReason::Absent,
             "the md array below does not report its stripe size",
         ),
         (
@@ -164,12 +164,12 @@ mod tests {
     use super::*;
     use crate::facts::Choice;
     use crate::facts::catalog::device::DeviceKind;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    /// Chunks of 512 KiB on three disks that hold data.
+    /// Chunks of 512 KiB on three data disks.
     const STRIPE: u64 = 3 * 512 * 1024;
 
-    fn told(
+    fn stripe_fact(
         fstype: &str,
         options: &[&str],
         level: &str,
@@ -179,24 +179,24 @@ mod tests {
         let (mount, array) = (Subject::mount("/srv"), Subject::device("md0"));
         let read = || Source::file("test");
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        facts.know(&mount, &mount::FSTYPE, fstype.to_owned(), read());
-        facts.know(&mount, &mount::SUPER_OPTIONS, options.clone(), read());
-        facts.know(&mount, &mount::EXT4_OPTIONS, options, read());
+        facts.insert_known(&mount, &mount::FSTYPE, fstype.to_owned(), read());
+        facts.insert_known(&mount, &mount::SUPER_OPTIONS, options.clone(), read());
+        facts.insert_known(&mount, &mount::EXT4_OPTIONS, options, read());
         if let Some(block) = block {
-            facts.know(&mount, &mount::BLOCK_SIZE, block, read());
+            facts.insert_known(&mount, &mount::BLOCK_SIZE, block, read());
         }
         let kind = if level.is_empty() {
             DeviceKind::Lvm
         } else {
             DeviceKind::Md
         };
-        facts.know(&array, &device::KIND, kind, read());
+        facts.insert_known(&array, &device::KIND, kind, read());
         if let Some(level) = ArrayLevel::from_word(level) {
-            facts.know(&array, &device::MD_LEVEL, level, read());
+            facts.insert_known(&array, &device::MD_LEVEL, level, read());
         }
-        facts.know(&array, &device::OPTIMAL_IO, STRIPE, read());
+        facts.insert_known(&array, &device::OPTIMAL_IO, STRIPE, read());
         facts.link(&mount, &array);
-        run(&Fake::default(), &Request::default(), &mut facts);
+        run(&FakeHost::default(), &Request::default(), &mut facts);
         let fits = match facts.get(&mount, &mount::STRIPE_FITS) {
             Reading::Known { value, .. } => value.to_string(),
             Reading::Unknown { why, .. } => format!("? {why}"),
@@ -271,7 +271,7 @@ mod tests {
         ] {
             let expected = (stripe, fits.to_owned());
             assert_eq!(
-                told(fstype, options, level, block),
+                stripe_fact(fstype, options, level, block),
                 expected,
                 "{fstype} {options:?} {level}"
             );

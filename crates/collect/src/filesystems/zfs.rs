@@ -1,30 +1,29 @@
-//! ZFS: the devices below a dataset or volume, the handling of its flushes, and the size of its
-//! records.
+//! ZFS: the devices below a dataset or volume, its flush settings, and its record size.
 //!
-//! The kernel shows none of this, so `zpool status -P` and `zfs get` run once for the host
-//! (zpool-status(8), zfsprops(7)). Module parameters are files (zfs(4)). The separate log is part
-//! of the stack because a commit waits for it; cache and spare devices are not. Without the tools
-//! the stack below a ZFS mount is unknown.
+//! The kernel shows none of this, so `zpool status -P` and `zfs get` run once (zpool-status(8),
+//! zfsprops(7)). Module parameters are files (zfs(4)). The separate log is part of the stack
+//! because a commit waits for it; cache and spare devices are not. Without the tools the stack
+//! below a ZFS mount is unknown.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::attribute;
 use crate::collector::{Collector, Request};
+use crate::escape::shell;
 use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
-use crate::facts::{Choice, FactSet, Reading, Remedy, Scope, Source, Subject, Why};
-use crate::host::{Host, MissKind, Tool};
-use crate::lookup::{Points, device_at};
-use crate::quote::shell;
-use crate::refusal::{not_run, refused};
-use crate::text::{raw, safe};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::host::{Host, HostErrorKind, Tool};
+use crate::lookup::{MountPoints, device_of_path};
+use crate::parallel;
+use crate::refusal::{error_reading, programs_disabled};
+use crate::text::{display_safe, original_bytes};
 use crate::version::Version;
-use crate::workers;
 
 pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
 
-const GET: [&str; 7] = [
+const PROPERTIES: [&str; 7] = [
     "get",
     "-Hp",
     "-t",
@@ -34,44 +33,42 @@ const GET: [&str; 7] = [
     "sync,logbias,recordsize",
 ];
 
-/// A pool as `zpool status` prints it.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pool {
     state: String,
-    /// The devices that a commit waits for.
+    /// Those that a commit waits for.
     devices: Vec<PoolDevice>,
-    /// Groups that lack a line: `mirror-0`.
-    short: Vec<String>,
-    /// What has errors, with its counts.
+    /// Groups with too few devices, such as `mirror-0`.
+    incomplete_groups: Vec<String>,
+    /// Pool, groups and devices with errors, with their counts.
     errors: Vec<String>,
-    /// Whether the tree has counts. Captures of before have none, and no line about damaged data
-    /// either.
-    counts: bool,
-    /// A line of the tree that is not understood.
-    bad: Option<String>,
-    /// The word about damaged data, which ends a pool.
+    /// Whether error counts are printed. Older captures lack them and the `errors:` line.
+    has_error_counts: bool,
+    /// The first line that could not be parsed.
+    bad_line: Option<String>,
+    /// The `errors:` line, which ends a pool.
     damage: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct PoolDevice {
-    /// Its path, or the number of one whose path is not printed.
+    /// Its path, or its guid if no path is printed.
     name: String,
     state: String,
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let mounts = facts.which(&mount::CLASS, |class| class.is_zfs());
-    let volumes = facts.which(&device::KIND, |kind| kind.is_zvol());
+    let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_zfs());
+    let volumes = facts.subjects_where(&device::KIND, |kind| kind.is_zvol());
     if mounts.is_empty() && volumes.is_empty() {
         return;
     }
-    facts.put(&Subject::host(), &kernel::ZFS_NO_FLUSH, no_flush(host));
+    facts.insert(&Subject::host(), &kernel::ZFS_NO_FLUSH, no_flush(host));
     let version = attribute::text(host, Path::new("/sys/module/zfs/version"));
     let version = version
-        .and_then(|text| Version::parse(&text).ok_or_else(|| format!("`{text}` is no version")));
-    facts.put(&Subject::host(), &kernel::ZFS_VERSION, version);
-    let (pools, properties) = ask(host, request);
+        .and_then(|text| Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version")));
+    facts.insert(&Subject::host(), &kernel::ZFS_VERSION, version);
+    let (pools, properties) = query_tools(host, request);
     let pools = pools.map(|text| parse_pools(&text));
     let properties = properties.map(|text| parse_properties(&text));
     let mut found: BTreeMap<String, (Reading<Vec<String>>, Vec<Subject>)> = BTreeMap::new();
@@ -81,43 +78,45 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         };
         let pool = dataset.split('/').next().unwrap_or_default().to_owned();
         if !found.contains_key(&pool) {
-            let members = members(host, &pool, &pools, facts);
+            let members = pool_devices(host, &pool, &pools, facts);
             found.insert(pool.clone(), members);
         }
         let Some((names, devices)) = found.get(&pool) else {
             continue;
         };
         for device in devices {
-            facts.stand(subject, device);
+            facts.add_edge(subject, device);
         }
         if subject.scope() == Scope::Mount {
-            facts.put(subject, &mount::ZFS_DEVICES, names.clone());
-            let of = of_pool(&pools, &pool);
-            facts.put(
+            facts.insert(subject, &mount::ZFS_DEVICES, names.clone());
+            let of = pool_reading(&pools, &pool);
+            facts.insert(
                 subject,
                 &mount::ZFS_POOL_STATE,
-                of.clone().and_then(|pool| VdevState::read(&pool.state)),
+                of.clone()
+                    .and_then(|pool| VdevState::parse_word(&pool.state)),
             );
-            facts.put(
+            facts.insert(
                 subject,
                 &mount::ZFS_LOST,
-                of.clone().and_then(|pool| pool.lost()),
+                of.clone().and_then(|pool| pool.lost_devices()),
             );
             let counted = of.clone().and_then(|pool| {
-                if pool.counts {
+                if pool.has_error_counts {
                     Ok(pool.errors)
                 } else {
                     Err(NO_COUNTS.to_owned())
                 }
             });
-            facts.put(subject, &mount::ZFS_ERRORS, counted);
-            facts.put(subject, &mount::ZFS_DAMAGED, damaged(of));
+            facts.insert(subject, &mount::ZFS_ERRORS, counted);
+            facts.insert(subject, &mount::ZFS_DAMAGED, has_damaged_data(of));
             describe(subject, &dataset, &properties, facts);
         }
     }
 }
 
-/// The dataset of a mount, from mountinfo, or of a volume, from its udev name: `zvol/tank/pg`.
+/// The dataset of a mount, from mountinfo, or of a volume, from its udev name such as
+/// `zvol/tank/pg`.
 fn dataset(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
@@ -129,7 +128,7 @@ fn dataset(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String
     let name = text
         .split(|b| *b == b'\n')
         .find_map(|line| line.strip_prefix(b"S:zvol/"))?;
-    Some(safe(name))
+    Some(display_safe(name))
 }
 
 fn describe(
@@ -144,22 +143,24 @@ fn describe(
             value.ok_or_else(|| format!("it does not list {property} of {dataset}"))
         })
     };
-    facts.put(
+    facts.insert(
         subject,
         &mount::ZFS_SYNC,
-        value("sync").and_then(|word| ZfsSync::read(&word)),
+        value("sync").and_then(|word| ZfsSync::parse_word(&word)),
     );
-    facts.put(
+    facts.insert(
         subject,
         &mount::ZFS_LOGBIAS,
-        value("logbias").and_then(|word| Logbias::read(&word)),
+        value("logbias").and_then(|word| Logbias::parse_word(&word)),
     );
-    let record = value("recordsize")
-        .and_then(|text| text.parse().map_err(|_| format!("`{text}` is no number")));
-    facts.put(subject, &mount::ZFS_RECORD, record);
+    let record = value("recordsize").and_then(|text| {
+        text.parse()
+            .map_err(|_| format!("`{text}` is not a number"))
+    });
+    facts.insert(subject, &mount::ZFS_RECORD, record);
 }
 
-fn of_pool(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<Pool> {
+fn pool_reading(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<Pool> {
     pools.clone().and_then(|all| {
         all.get(name)
             .cloned()
@@ -167,13 +168,13 @@ fn of_pool(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<Pool>
     })
 }
 
-/// Why a capture of before has no counts and no word about damaged data.
-const NO_COUNTS: &str = "the capture does not hold them";
+/// Older captures lack error counts and the `errors:` line.
+const NO_COUNTS: &str = "not in this capture";
 
-fn damaged(pool: Reading<Pool>) -> Reading<bool> {
+fn has_damaged_data(pool: Reading<Pool>) -> Reading<bool> {
     match pool.value() {
-        Some(pool) if !pool.counts && pool.damage.is_none() => {
-            Reading::unknown(Why::NotCollected, NO_COUNTS)
+        Some(pool) if !pool.has_error_counts && pool.damage.is_none() => {
+            Reading::unknown(UnknownReason::NotCollected, NO_COUNTS)
         }
         Some(_) | None => pool.and_then(|pool| match pool.damage.as_deref() {
             Some("none" | "No known data errors") => Ok(false),
@@ -181,57 +182,55 @@ fn damaged(pool: Reading<Pool>) -> Reading<bool> {
             Some(text) if text.starts_with("Permanent errors") || text.contains(" data errors") => {
                 Ok(true)
             }
-            Some(text) => Err(format!("`{text}` is no word about damaged data")),
+            Some(text) => Err(format!("`{text}` is not a known error summary")),
             None => Err("its last line is missing".to_owned()),
         }),
     }
 }
 
 impl Pool {
-    /// Devices that ZFS does not use, with their states.
-    fn lost(&self) -> Result<Vec<String>, String> {
+    fn lost_devices(&self) -> Result<Vec<String>, String> {
         let mut lost = Vec::new();
         for device in &self.devices {
-            if !VdevState::read(&device.state)?.is_used() {
+            if !VdevState::parse_word(&device.state)?.is_used() {
                 lost.push(format!("{} {}", device.name, device.state));
             }
         }
         Ok(lost)
     }
 
-    /// Why its list of devices is not whole.
-    fn gap(&self) -> Option<String> {
+    /// Why the list of devices is incomplete.
+    fn missing_part(&self) -> Option<String> {
         let short = self
-            .short
+            .incomplete_groups
             .first()
             .map(|group| format!("{group} lacks a device"));
-        let end = self.counts && self.damage.is_none();
+        let end = self.has_error_counts && self.damage.is_none();
         let end = end.then(|| "its last line is missing".to_owned());
         let none = self
             .devices
             .is_empty()
             .then(|| "it lists no device".to_owned());
-        self.bad.clone().or(short).or(end).or(none)
+        self.bad_line.clone().or(short).or(end).or(none)
     }
 }
 
-/// The devices of a pool that are in use; unknown where the list is not whole or one of them is not
-/// found, since the worst device decides. A device that is missing takes no commit, whatever its
-/// path is.
-fn members(
+/// The devices in use; unknown if the list is incomplete or one is not found, because the worst
+/// device decides. A missing device takes no commit, whatever its path.
+fn pool_devices(
     host: &dyn Host,
     name: &str,
     pools: &Reading<BTreeMap<String, Pool>>,
     facts: &FactSet,
 ) -> (Reading<Vec<String>>, Vec<Subject>) {
-    let points = Points::from_facts(facts);
-    let pool = of_pool(pools, name);
+    let points = MountPoints::from_facts(facts);
+    let pool = pool_reading(pools, name);
     let mut devices = Vec::new();
     let mut lost = None;
     if let Some(pool) = pool.value() {
-        lost = pool.gap().map(|gap| format!("pool {name}: {gap}"));
+        lost = pool.missing_part().map(|gap| format!("pool {name}: {gap}"));
         for device in &pool.devices {
-            match VdevState::read(&device.state).map(VdevState::is_used) {
+            match VdevState::parse_word(&device.state).map(VdevState::is_used) {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(detail) => {
@@ -239,10 +238,10 @@ fn members(
                     continue;
                 }
             }
-            let path = Some(raw(&device.name)).filter(|path| path.starts_with(b"/"));
+            let path = Some(original_bytes(&device.name)).filter(|path| path.starts_with(b"/"));
             let found = path.and_then(|path| {
-                // A pool may be kept in a file, for trying it out.
-                device_at(host, &path, facts).or_else(|| points.over_file(&path).cloned())
+                // A pool for tests may be in a file.
+                device_of_path(host, &path, facts).or_else(|| points.mount_for_file(&path).cloned())
             });
             match found {
                 Some(device) => devices.push(device),
@@ -251,7 +250,7 @@ fn members(
         }
     }
     let names = match lost {
-        Some(detail) => Reading::unknown(Why::Ambiguous, detail),
+        Some(detail) => Reading::unknown(UnknownReason::Ambiguous, detail),
         None => pool.map(|_| {
             devices
                 .iter()
@@ -262,8 +261,8 @@ fn members(
     (names, devices)
 }
 
-/// Whether ZFS was told to send no flushes to disks. Where the second parameter does not exist yet,
-/// the first one governed both.
+/// Whether flushes to disks are disabled. Before the second parameter existed, the first governed
+/// both.
 fn no_flush(host: &dyn Host) -> Reading<bool> {
     let at = |name: &str| Path::new("/sys/module/zfs/parameters").join(name);
     let [all, log] =
@@ -275,37 +274,37 @@ fn no_flush(host: &dyn Host) -> Reading<bool> {
             no @ Reading::Known { .. },
             Reading::Known { .. }
             | Reading::Unknown {
-                why: Why::Absent, ..
+                why: UnknownReason::Absent,
+                ..
             },
         ) => no,
         (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown,
     }
 }
 
-fn ask(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
+fn query_tools(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
     if request.without_programs {
-        return (not_run(), not_run());
+        return (programs_disabled(), programs_disabled());
     }
     let run = |tool: Tool, arguments: &[&str]| {
-        let argv = shell::line(&tool.name(), arguments);
+        let argv = shell::command_line(&tool.name(), arguments);
         match host.run(tool, arguments) {
             Ok(text) => Reading::known(text, Source::Command { argv }),
-            Err(miss) if miss.kind == MissKind::Absent => {
-                refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned()))
+            Err(miss) if miss.kind == HostErrorKind::Absent => {
+                error_reading(&miss, &argv).with_remedy(Remedy::Install(tool.package().to_owned()))
             }
-            Err(miss) => refused(&miss, &argv),
+            Err(miss) => error_reading(&miss, &argv),
         }
     };
-    let (properties, pools) = workers::beside(
-        || run(Tool::Zfs, &GET),
+    let (properties, pools) = parallel::join(
+        || run(Tool::Zfs, &PROPERTIES),
         || run(Tool::Zpool, &["status", "-P"]),
     );
     (pools, properties)
 }
 
-/// Groups of devices, which are no devices themselves: `mirror-0`, `raidz2-1`,
-/// `draid2:4d:11c:1s-0`, `replacing-1`.
-const GROUPS: &[&str] = &[
+/// Groups, not devices: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`, `replacing-1`.
+const GROUP_KINDS: &[&str] = &[
     "mirror-",
     "raidz",
     "draid",
@@ -315,8 +314,8 @@ const GROUPS: &[&str] = &[
     "root-",
 ];
 
-/// The fewest devices that a group can list; nothing where it may be any number.
-fn fewest(group: &str) -> Option<usize> {
+/// The fewest devices of a complete group; `None` if any number is possible.
+fn minimum_devices(group: &str) -> Option<usize> {
     let parity = |kind: &str| {
         group
             .strip_prefix(kind)?
@@ -335,53 +334,56 @@ fn fewest(group: &str) -> Option<usize> {
         .map(|parity| parity.clamp(1, 3) + 1)
 }
 
-/// A pool while its tree is read.
+/// A pool being parsed.
 #[derive(Default)]
 struct PoolTree {
     pool: Pool,
-    /// Whether a commit waits for the devices of this class.
-    counts: bool,
-    /// Groups that are open, with their depth and how many are below.
+    /// A commit waits for the current class of devices.
+    is_commit_class: bool,
+    /// Open groups: depth, name, number of devices.
     groups: Vec<(usize, String, usize)>,
 }
 
 impl PoolTree {
-    /// Closes the groups from this depth on.
-    fn close(&mut self, depth: usize) {
+    /// Closes open groups at `depth` or deeper.
+    fn close_groups(&mut self, depth: usize) {
         while let Some((at, group, below)) = self.groups.pop() {
             if at < depth {
                 self.groups.push((at, group, below));
                 break;
             }
-            if fewest(&group).is_some_and(|fewest| below < fewest) {
-                self.pool.short.push(group);
+            if minimum_devices(&group).is_some_and(|fewest| below < fewest) {
+                self.pool.incomplete_groups.push(group);
             }
         }
     }
 
-    /// A line below the pool's own: indentation, name, state, counts.
-    fn line(&mut self, depth: usize, words: &[&[u8]]) {
-        self.close(depth);
+    /// A line below the pool's: indentation, then name, state and error counts.
+    fn add_line(&mut self, depth: usize, words: &[&[u8]]) {
+        self.close_groups(depth);
         let (Some(name), state) = (words.first(), words.get(1)) else {
             return;
         };
         if let Some((.., below)) = self.groups.last_mut() {
             *below += 1;
         }
-        self.count(words);
-        let (name, state) = (safe(name), safe(state.copied().unwrap_or_default()));
-        if GROUPS.iter().any(|group| name.starts_with(group)) {
+        self.add_error_counts(words);
+        let (name, state) = (
+            display_safe(name),
+            display_safe(state.copied().unwrap_or_default()),
+        );
+        if GROUP_KINDS.iter().any(|group| name.starts_with(group)) {
             self.groups.push((depth, name, 0));
-        } else if self.counts {
+        } else if self.is_commit_class {
             self.pool.devices.push(PoolDevice { name, state });
         }
     }
 
-    /// The counts of errors behind a name and a state.
-    fn count(&mut self, words: &[&[u8]]) {
+    /// `READ WRITE CKSUM` after name and state.
+    fn add_error_counts(&mut self, words: &[&[u8]]) {
         let Some((name, counts)) = words
             .split_first()
-            .map(|(name, rest)| (safe(name), rest.get(1..4)))
+            .map(|(name, rest)| (display_safe(name), rest.get(1..4)))
         else {
             return;
         };
@@ -391,35 +393,36 @@ impl PoolTree {
                 let digit = |count: &&[u8]| count.first().is_some_and(u8::is_ascii_digit);
                 if [read, write, checksum].into_iter().all(digit) {
                     let name = name.strip_prefix("/dev/").unwrap_or(&name);
-                    let [read, write, checksum] = [read, write, checksum].map(|count| safe(count));
+                    let [read, write, checksum] =
+                        [read, write, checksum].map(|count| display_safe(count));
                     self.pool.errors.push(format!(
                         "{name} {read} read, {write} write, {checksum} checksum"
                     ));
                 } else {
-                    self.pool
-                        .bad
-                        .get_or_insert_with(|| format!("the counts of {name} are no numbers"));
+                    self.pool.bad_line.get_or_insert_with(|| {
+                        format!("the error counts of {name} are not numbers")
+                    });
                 }
             }
-            Some(_) | None if self.pool.counts && self.counts => {
+            Some(_) | None if self.pool.has_error_counts && self.is_commit_class => {
                 self.pool
-                    .bad
-                    .get_or_insert_with(|| format!("{name} has no counts"));
+                    .bad_line
+                    .get_or_insert_with(|| format!("{name} has no error counts"));
             }
             Some(_) | None => {}
         }
     }
 }
 
-/// The lines `pool: NAME`, `state: STATE`, the tree, whose depth is the indentation after a tab,
-/// and `errors: …`: the pool itself and the classes `logs`, `special`, `dedup`, `cache` and
-/// `spares` are at its left.
+/// Lines `pool: NAME`, `state: STATE`, the device tree and `errors: …`. Depth is the indentation
+/// after a tab; the pool and the classes `logs`, `special`, `dedup`, `cache` and `spares` are not
+/// indented.
 fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
     let mut name = String::new();
     let mut tree = PoolTree::default();
     let mut keep = |name: &str, tree: &mut PoolTree| {
-        tree.close(0);
+        tree.close_groups(0);
         let tree = std::mem::take(tree);
         if !name.is_empty() {
             pools.insert(name.to_owned(), tree.pool);
@@ -433,24 +436,26 @@ fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
         match (words.as_slice(), line.strip_prefix(b"\t")) {
             ([b"pool:", rest @ ..], None) => {
                 keep(&name, &mut tree);
-                name = safe(rest.first().copied().unwrap_or_default());
+                name = display_safe(rest.first().copied().unwrap_or_default());
             }
             ([b"state:", rest @ ..], None) => {
-                tree.pool.state = safe(rest.first().copied().unwrap_or_default());
+                tree.pool.state = display_safe(rest.first().copied().unwrap_or_default());
             }
-            ([b"errors:", rest @ ..], None) => tree.pool.damage = Some(safe(&rest.join(&b' '))),
-            ([b"NAME", rest @ ..], Some(_)) => tree.pool.counts = rest.len() > 1,
+            ([b"errors:", rest @ ..], None) => {
+                tree.pool.damage = Some(display_safe(&rest.join(&b' ')));
+            }
+            ([b"NAME", rest @ ..], Some(_)) => tree.pool.has_error_counts = rest.len() > 1,
             ([word, ..], Some(below)) if !below.starts_with(b" ") => {
-                tree.close(0);
-                tree.counts =
-                    safe(word) == name || matches!(*word, b"logs" | b"special" | b"dedup");
-                if safe(word) == name {
-                    tree.count(&words);
+                tree.close_groups(0);
+                tree.is_commit_class =
+                    display_safe(word) == name || matches!(*word, b"logs" | b"special" | b"dedup");
+                if display_safe(word) == name {
+                    tree.add_error_counts(&words);
                 }
             }
             (_, Some(below)) if !words.is_empty() => {
                 let depth = below.iter().take_while(|b| **b == b' ').count();
-                tree.line(depth, &words);
+                tree.add_line(depth, &words);
             }
             _ => {}
         }
@@ -462,7 +467,7 @@ fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
 /// Values by `DATASET<tab>PROPERTY`.
 fn parse_properties(text: &[u8]) -> BTreeMap<String, String> {
     let line = |line: &[u8]| {
-        let fields: Vec<String> = line.split(|b| *b == b'\t').map(safe).collect();
+        let fields: Vec<String> = line.split(|b| *b == b'\t').map(display_safe).collect();
         match fields.as_slice() {
             [dataset, property, value] => Some((format!("{dataset}\t{property}"), value.clone())),
             _ => None,

@@ -1,12 +1,12 @@
-//! What each block device is and stands on, as the kernel lists it. One file per kind of device or
-//! per question.
+//! Block devices as the kernel lists them, and the devices below each. One module per kind of
+//! device or per question.
 //!
-//! File systems find devices by the subjects that [`node`] creates. Controllers, drives and other
-//! programs are asked beside this folder.
+//! File systems find devices by the subjects that [`node`] creates. Controllers, drives and
+//! programs are queried elsewhere.
 
 pub mod node {
-    //! One block device on the way to becoming facts: its name, subject and kind, and its place in
-    //! the device tree.
+    //! A block device before its facts are recorded: name, subject, kind, and path in the device
+    //! tree.
 
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt as _;
@@ -16,28 +16,24 @@ pub mod node {
     use crate::facts::Choice as _;
     use crate::facts::Subject;
     use crate::facts::catalog::device::DeviceKind;
-    use crate::text::safe;
+    use crate::text::display_safe;
 
-    /// Where sysfs lists every block device, partitions included.
+    /// Every block device, partitions included.
     pub const CLASS: &str = "/sys/class/block";
 
-    /// One block device on the way to becoming facts.
     #[derive(Clone, Debug)]
     pub struct Node {
-        /// Its name in sysfs, where `!` stands for the `/` of a node's path.
+        /// Its name in sysfs, with `!` for `/`.
         pub name: OsString,
-        /// The subject of its facts.
         pub subject: Subject,
         pub kind: DeviceKind,
-        /// Its place in the device tree: the target of its link in the class directory; empty when
-        /// unknown.
-        pub place: Vec<u8>,
-        /// Unique id of a device-mapper device; empty for others.
+        /// The target of its link in /sys/class/block; empty if unknown.
+        pub device_path: Vec<u8>,
+        /// The device-mapper UUID; empty for other devices.
         pub dm_uuid: String,
     }
 
     impl Node {
-        /// A device of this name and kind whose place is unknown.
         #[cfg(test)]
         pub fn new(name: &str, kind: &str) -> Self {
             let subject = self::subject(OsStr::new(name));
@@ -46,47 +42,45 @@ pub mod node {
                 name: name.into(),
                 subject,
                 kind,
-                place: Vec::new(),
+                device_path: Vec::new(),
                 dm_uuid: String::new(),
             }
         }
 
-        /// The path of an attribute in sysfs.
         pub fn attribute(&self, name: &str) -> PathBuf {
             let mut path = PathBuf::with_capacity(CLASS.len() + self.name.len() + name.len() + 2);
             path.extend([OsStr::new(CLASS), &self.name, OsStr::new(name)]);
             path
         }
 
-        /// Whether its name begins with this prefix.
-        pub fn is_called(&self, prefix: &str) -> bool {
+        /// Whether its name is `prefix` and more, such as `sd` for sda.
+        pub fn has_name_prefix(&self, prefix: &str) -> bool {
             self.name.as_bytes().starts_with(prefix.as_bytes())
         }
 
-        /// Whether it has a queue: a partition has its disk's, unless device-mapper made it.
+        /// A partition uses its disk's queue, unless device-mapper made it.
         pub fn has_own_queue(&self) -> bool {
-            !self.kind.is_partition() || self.is_called("dm-")
+            !self.kind.is_partition() || self.has_name_prefix("dm-")
         }
 
-        /// Whether its place in the device tree holds this text.
-        pub fn is_in(&self, part: &str) -> bool {
-            self.place
+        pub fn device_path_contains(&self, part: &str) -> bool {
+            self.device_path
                 .windows(part.len())
                 .any(|window| window == part.as_bytes())
         }
 
-        /// The first component of its place that satisfies the condition.
-        pub fn component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
+        /// The first matching component of its device path.
+        pub fn path_component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
             let parts = self
-                .place
+                .device_path
                 .split(|b| *b == b'/')
                 .filter_map(|part| std::str::from_utf8(part).ok());
             parts.filter(|part| matches(part)).map(str::to_owned).next()
         }
     }
 
-    /// Whether a place holds what the kernel writes: below a SCSI target stands the address of a
-    /// unit of that target (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
+    /// Whether a device path is complete: below a SCSI target the kernel writes the address of one
+    /// of its units (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
     pub fn is_well_formed(place: &[u8]) -> bool {
         let mut parts = place.split(|b| *b == b'/').peekable();
         let mut is_well_formed = place.iter().all(u8::is_ascii_graphic);
@@ -102,20 +96,17 @@ pub mod node {
         is_well_formed
     }
 
-    /// The subject of a device by its name in sysfs.
     pub fn subject(name: &OsStr) -> Subject {
-        Subject::device(safe(name.as_bytes()))
+        Subject::device(display_safe(name.as_bytes()))
     }
 }
 mod bcache;
 mod cloud;
 pub mod dm {
-    //! Device-mapper devices: name, unique id, and the kind that the id's prefix reveals without
-    //! root.
+    //! Device-mapper devices: name, UUID, and the kind by the UUID's prefix, which needs no root.
     //!
-    //! Only root can see the targets inside (linear, thin, cache …): see
-    //! [`crate::storage::mappings`]. The prefixes are those that lsblk(8) uses. A partition on a
-    //! multipath disk is a device-mapper device too.
+    //! Targets (linear, thin, cache …) are root's: see [`crate::storage::mappings`]. The prefixes
+    //! are those of lsblk(8). A partition of a multipath disk is a device-mapper device too.
 
     use super::node::Node;
     use crate::attribute;
@@ -123,20 +114,19 @@ pub mod dm {
     use crate::facts::catalog::device::{self, DeviceKind};
     use crate::host::Host;
 
-    /// Records name and unique id, and returns the id.
+    /// Records name and UUID; returns the UUID.
     pub fn identify(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
-        facts.put(
+        facts.insert(
             &node.subject,
             &device::DM_NAME,
             attribute::text(host, &node.attribute("dm/name")),
         );
         let uuid = attribute::text(host, &node.attribute("dm/uuid"));
         let text = uuid.value().cloned().unwrap_or_default();
-        facts.put(&node.subject, &device::DM_UUID, uuid);
+        facts.insert(&node.subject, &device::DM_UUID, uuid);
         text
     }
 
-    /// The kind by its unique id.
     pub fn kind(uuid: &str) -> DeviceKind {
         match uuid.split_once('-') {
             Some(("LVM", _)) => DeviceKind::Lvm,
@@ -155,7 +145,7 @@ pub mod dm {
         }
     }
 
-    /// Whether it is an inner part of an LVM pool, cache or snapshot, which nobody but LVM may use.
+    /// Whether it is an internal volume of an LVM pool, cache or snapshot, which only LVM may use.
     pub fn is_lvm_internal(uuid: &str) -> bool {
         const INNER: &[&str] = &[
             "-tpool", "-tdata", "-tmeta", "-real", "-cow", "-cpool", "-cvol", "-cdata", "-cmeta",
@@ -182,7 +172,7 @@ pub mod dm {
                 ("stratis-1-private-0f3c", "dm"),
                 ("", "dm"),
             ] {
-                assert_eq!(kind(uuid).word(), expect, "{uuid}");
+                assert_eq!(kind(uuid).as_str(), expect, "{uuid}");
             }
             assert!(is_lvm_internal("LVM-abc-tpool") && !is_lvm_internal("LVM-abc"));
         }
@@ -190,13 +180,11 @@ pub mod dm {
 }
 mod geometry;
 mod kind {
-    //! The kind of a whole block device, by the name that its driver gave it (drivers/block,
-    //! drivers/md, drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of
-    //! OpenZFS).
+    //! The kind of a whole block device, by its driver's name (drivers/block, drivers/md,
+    //! drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of OpenZFS).
     //!
-    //! Device-mapper devices are told apart in [`super::dm`]. An unlisted name is `other`, from
-    //! which nothing is concluded, so an unknown driver costs an answer but never gives a wrong
-    //! one.
+    //! Device-mapper devices are classified in [`super::dm`]. An unlisted name is `other`, from
+    //! which nothing is concluded, so an unknown driver never gives a wrong answer.
 
     use super::node::Node;
     use crate::facts::catalog::device::DeviceKind;
@@ -221,8 +209,8 @@ mod kind {
         ("cciss", DeviceKind::Disk),
     ];
 
-    pub fn by_name(node: &Node) -> DeviceKind {
-        // Boot and replay-protected areas of an eMMC read as zeros and are no disks to give away.
+    pub fn kind_by_name(node: &Node) -> DeviceKind {
+        // Boot and replay-protected areas of an eMMC read as zeros but are not free disks.
         let name = node.name.to_string_lossy();
         if let Some(rest) = name.strip_prefix("mmcblk") {
             let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
@@ -234,16 +222,15 @@ mod kind {
         }
         KINDS
             .iter()
-            .find(|(prefix, _)| node.is_called(prefix))
+            .find(|(prefix, _)| node.has_name_prefix(prefix))
             .map_or(DeviceKind::Other, |(_, kind)| *kind)
     }
 }
-mod loops {
-    //! Loop devices: the backing file, and whether it is read with direct I/O, from `loop/` in
-    //! sysfs.
+mod loop_device {
+    //! Loop devices: backing file and direct I/O, from `loop/` in sysfs.
     //!
-    //! The mount of the file is joined later ([`crate::stack`]). The kernel appends ` (deleted)`
-    //! once the file is unlinked; the text is kept as it is.
+    //! [`crate::stack`] joins the mount of the file. The kernel appends ` (deleted)` once the file
+    //! is unlinked; the text is kept unchanged.
 
     use super::node::Node;
     use crate::attribute;
@@ -251,14 +238,13 @@ mod loops {
     use crate::facts::catalog::device;
     use crate::host::Host;
 
-    /// Records the backing file of a loop device and whether it is read with direct I/O.
     pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-        facts.put(
+        facts.insert(
             &node.subject,
             &device::LOOP_FILE,
             attribute::text(host, &node.attribute("loop/backing_file")),
         );
-        facts.put(
+        facts.insert(
             &node.subject,
             &device::LOOP_DIRECT,
             attribute::flag(host, &node.attribute("loop/dio")),
@@ -270,13 +256,12 @@ mod medium;
 mod topology;
 mod transport;
 mod unit {
-    //! Disks that are several paths to one unit, by the identity that each shows (`wwid` in sysfs,
-    //! from the SCSI vital product data page 83h or the NVMe name space).
+    //! Several paths to one unit, by the identity that each disk reports (`wwid` in sysfs, from the
+    //! SCSI vital product data page 83h or the NVMe namespace).
     //!
-    //! Each path keeps its own facts and stays a leaf of the stack, because it has its own counters
-    //! and a queue that can be told to drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count
-    //! the paths once. A synthetic device for the unit was rejected: nothing could be read of it.
-    //! Some makers give several units one identity, so paths must agree on the size too.
+    //! Each path keeps its facts and stays a leaf of the stack, because it has its own counters and
+    //! its own queue, which can drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count paths
+    //! once. Some makers give several units one identity, so sizes must match too.
 
     use std::collections::BTreeMap;
     use std::collections::btree_map::Entry;
@@ -284,14 +269,13 @@ mod unit {
     use super::node::Node;
     use crate::attribute;
     use crate::facts::catalog::device;
-    use crate::facts::{FactSet, Reading, Subject, Why};
+    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
 
-    /// Records the identity that a disk shows.
     pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-        let file = if node.is_called("nvme") {
+        let file = if node.has_name_prefix("nvme") {
             "wwid"
-        } else if node.is_called("sd") {
+        } else if node.has_name_prefix("sd") {
             "device/wwid"
         } else {
             return;
@@ -301,22 +285,22 @@ mod unit {
             if tells {
                 Ok(text)
             } else {
-                Err("it tells nothing".to_owned())
+                Err("it identifies nothing".to_owned())
             }
         });
         let reading = match reading {
             Reading::Unknown {
-                why: Why::Malformed,
+                why: UnknownReason::Malformed,
                 detail,
                 ..
-            } => Reading::unknown(Why::Absent, detail),
+            } => Reading::unknown(UnknownReason::Absent, detail),
             reading => reading,
         };
-        facts.put(&node.subject, &device::UNIT, reading);
+        facts.insert(&node.subject, &device::UNIT, reading);
     }
 
-    /// Joins disks that show the same identity and size: further paths to the unit of the first.
-    pub fn join<'n>(disks: impl IntoIterator<Item = &'n Subject>, facts: &mut FactSet) {
+    /// Marks disks of equal identity and size as paths to the unit of the first.
+    pub fn join_paths<'n>(disks: impl IntoIterator<Item = &'n Subject>, facts: &mut FactSet) {
         let mut first: BTreeMap<(String, u64), &Subject> = BTreeMap::new();
         for disk in disks {
             let (unit, size) = (
@@ -325,7 +309,7 @@ mod unit {
             );
             if let Some(key) = unit.zip(size) {
                 match first.entry(key) {
-                    Entry::Occupied(first) => facts.same_unit(disk, first.get()),
+                    Entry::Occupied(first) => facts.set_unit(disk, first.get()),
                     Entry::Vacant(place) => {
                         place.insert(disk);
                     }
@@ -338,7 +322,7 @@ mod unit {
     mod tests {
         use super::*;
         use crate::facts::Source;
-        use crate::testing::Fake;
+        use crate::testing::FakeHost;
 
         fn units(disks: &[(&str, &str, u64)]) -> FactSet {
             let mut facts = FactSet::default();
@@ -353,12 +337,12 @@ mod unit {
                     "device/wwid"
                 };
                 let host =
-                    Fake::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
+                    FakeHost::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
                 let node = Node::new(name, "disk");
-                facts.know(&node.subject, &device::SIZE, *size, Source::file("x"));
+                facts.insert_known(&node.subject, &device::SIZE, *size, Source::file("x"));
                 describe(&host, &node, &mut facts);
             }
-            join(&subjects, &mut facts);
+            join_paths(&subjects, &mut facts);
             facts
         }
 
@@ -373,11 +357,11 @@ mod unit {
             let [sda, sdb, sdc, sdd, mpath] =
                 ["sda", "sdb", "sdc", "sdd", "dm-0"].map(Subject::device);
             for (top, base) in [(&mpath, &sda), (&mpath, &sdb)] {
-                facts.stand(top, base);
+                facts.add_edge(top, base);
             }
             assert_eq!(facts.disks(&mpath), std::slice::from_ref(&sda));
             assert_eq!(
-                facts.leaves(&mpath),
+                facts.bottom_devices(&mpath),
                 [sda.clone(), sdb.clone()],
                 "every path is judged"
             );

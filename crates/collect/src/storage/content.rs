@@ -1,9 +1,9 @@
-//! The contents of block devices, and whether an unused device is free to be given to a database.
+//! The contents of block devices, and whether an unused device is free for a database.
 //!
-//! *Free* needs proof: nothing uses the device, its known places have been read, and they hold
-//! neither a signature nor other data. A device in use is not read at all. Reading needs root, and
-//! a device that could not be read is never free. Nothing is free in a container, which shows the
-//! host's disks but not their use.
+//! *Free* needs proof: nothing uses the device, all known signature locations were read, and they
+//! have neither signatures nor data. A device in use is not read. Reading needs root, and an unread
+//! device is never free. Nothing is free in a container, which shows the host's disks but not their
+//! use.
 
 mod uses;
 
@@ -13,26 +13,25 @@ use std::path::Path;
 
 use self::uses::{Use, Uses};
 use crate::collector::{Collector, Request};
+use crate::escape::Command;
 use crate::facts::catalog::device::{self, Content, DeviceKind};
 use crate::facts::catalog::host as machine;
 use crate::facts::catalog::mount;
 use crate::facts::note::MountNote;
-use crate::facts::{FactSet, Note, Reading, Remedy, Source, Subject, Why};
-use crate::host::{self, Host, Look, Miss, MissKind, path_bytes};
-use crate::lookup::{device_at, device_of_node};
-use crate::quote::Command;
-use crate::refusal::refused;
-use crate::text::safe;
-use crate::workers;
+use crate::facts::{FactSet, Note, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::host::{self, Host, HostError, HostErrorKind, ScanDepth, path_bytes};
+use crate::lookup::{device_of_node, device_of_path};
+use crate::parallel;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Reads what is on unused devices.
 pub const COLLECTOR: Collector = Collector {
     id: "unused devices",
     run,
 };
 
-/// Whether a device of this kind could be given to a database, if free.
-fn is_giveable(kind: DeviceKind) -> bool {
+/// Whether a free device of this kind could be offered for a database.
+fn is_candidate_kind(kind: DeviceKind) -> bool {
     matches!(
         kind,
         DeviceKind::Disk
@@ -52,51 +51,51 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let named = request
         .target
         .as_deref()
-        .and_then(|path| named(host, path, facts));
-    let uses = Uses::read(host, facts);
+        .and_then(|path| requested_device(host, path, facts));
+    let uses = Uses::from_facts(host, facts);
     let alone = sees_every_mount(facts);
-    let devices = facts.which(&device::SIZE, |size| *size > 0);
-    let answers = workers::each(&devices, |subject| {
+    let devices = facts.subjects_where(&device::SIZE, |size| *size > 0);
+    let answers = parallel::map(&devices, |subject| {
         let look = if named.as_ref() == Some(subject) {
-            Look::Named
+            ScanDepth::Thorough
         } else {
-            Look::Passing
+            ScanDepth::Brief
         };
-        answer(
+        content_readings(
             host,
             subject,
             look,
-            &uses.all(subject, facts),
+            &uses.uses_of_device(subject, facts),
             &alone,
             facts,
         )
     });
     for (subject, answer) in devices.iter().zip(answers) {
-        facts.put(subject, &device::USED_BY, answer.used_by);
-        if let Some(found) = answer.found {
-            facts.put(
+        facts.insert(subject, &device::USED_BY, answer.used_by);
+        if let Some(found) = answer.scan {
+            facts.insert(
                 subject,
                 &device::SIGNATURES,
-                found.clone().map(|found| names(&found)),
+                found.clone().map(|found| signature_names(&found)),
             );
-            facts.put(
+            facts.insert(
                 subject,
                 &device::BYTES_READ,
                 found.clone().map(|found| found.bytes_read),
             );
-            facts.put(
+            facts.insert(
                 subject,
                 &device::UNREAD_RUN,
                 found.map(|found| found.unread_run),
             );
         }
-        facts.put(subject, &device::CONTENT, answer.content);
-        facts.put(subject, &device::HOLDS, answer.holds);
+        facts.insert(subject, &device::CONTENT, answer.content);
+        facts.insert(subject, &device::HOLDS, answer.holds);
     }
 }
 
-/// The device that the run was asked for, by any of its names.
-fn named(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
+/// The device that TARGET means, by number or name.
+fn requested_device(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
     let by_number = || {
         device_of_node(
             host,
@@ -104,24 +103,23 @@ fn named(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
             facts,
         )
     };
-    by_number().or_else(|| device_at(host, path_bytes(path), facts))
+    by_number().or_else(|| device_of_path(host, path_bytes(path), facts))
 }
 
-/// The answer about one device.
 struct ContentReadings {
     used_by: Reading<Vec<String>>,
-    /// Of a device that was read.
-    found: Option<Reading<host::DeviceScan>>,
+    /// `None` if the device was not read.
+    scan: Option<Reading<host::DeviceScan>>,
     content: Reading<Content>,
     holds: Reading<Vec<String>>,
 }
 
-/// The users of a device and, where it has none, its contents. `alone` is the answer of
+/// The users of a device and, without users, its contents. `alone` is the result of
 /// [`sees_every_mount`].
-fn answer(
+fn content_readings(
     host: &dyn Host,
     subject: &Subject,
-    look: Look,
+    look: ScanDepth,
     uses: &[Use],
     alone: &Result<(), Reading<()>>,
     facts: &FactSet,
@@ -133,43 +131,52 @@ fn answer(
         _ => Reading::known(uses.iter().map(Use::to_string).collect(), source),
     };
     if in_use {
-        // A device in use is not read: its contents would not change the answer.
+        // Not read: the contents of a device in use would not change the answer.
         let source = || Source::derived([device::USED_BY.name()]);
-        let holds = uses.iter().map(Use::held).collect();
+        let holds = uses.iter().map(Use::describe_use).collect();
         let content = Reading::known(Content::Holds, source());
         return ContentReadings {
             used_by,
-            found: None,
+            scan: None,
             content,
             holds: Reading::known(holds, source()),
         };
     }
-    if !facts.value(subject, &device::KIND).is_some_and(is_giveable) {
-        let unread = || Reading::unknown(Why::NotCollected, "a device of this kind is not read");
+    if !facts
+        .value(subject, &device::KIND)
+        .is_some_and(is_candidate_kind)
+    {
+        let unread = || {
+            Reading::unknown(
+                UnknownReason::NotCollected,
+                "a device of this kind is not read",
+            )
+        };
         return ContentReadings {
             used_by,
-            found: None,
+            scan: None,
             content: unread(),
             holds: unread().map(|_: Content| Vec::new()),
         };
     }
-    let found = read(host, subject, look, facts);
+    let found = scan_device(host, subject, look, facts);
     let holds = match &found {
-        Reading::Known { value, .. } if value.places_left > 0 && held(value).is_empty() => {
-            let left = value.places_left;
+        Reading::Known { value, .. }
+            if value.unread_places > 0 && describe_contents(value).is_empty() =>
+        {
+            let left = value.unread_places;
             let says = format!("{left} known locations of signatures were not read in time");
-            let unread = Reading::unknown(Why::TimedOut, says);
+            let unread = Reading::unknown(UnknownReason::TimedOut, says);
             match facts.value(subject, &device::PATH) {
-                Some(path) => or_named(unread, look, &path),
+                Some(path) => suggest_check_of_device(unread, look, &path),
                 None => unread,
             }
         }
-        found => found.clone().map(|found| held(&found)),
+        found => found.clone().map(|found| describe_contents(&found)),
     };
     let content = holds.clone().map(|holds| holds.is_empty());
     let content = match (content.value(), alone, facts.get(subject, &device::SWAP)) {
-        // Where it is not known whether the device is in use, nothing but what was found on it is
-        // certain.
+        // If its use is unknown, only contents that were found are certain.
         (Some(true), Err(unknown), _) => unknown.clone().map(|()| true),
         (
             Some(true),
@@ -186,6 +193,7 @@ fn answer(
         },
         _ => content,
     };
+    // Only a device that was read without gaps is blank.
     let whole = found.value().is_some_and(|found| found.unread_run == 0);
     let content = content.map(|empty| match (empty, whole) {
         (false, _) => Content::Holds,
@@ -194,33 +202,32 @@ fn answer(
     });
     ContentReadings {
         used_by,
-        found: Some(found),
+        scan: Some(found),
         content,
         holds,
     }
 }
 
-/// The contents found, in words.
-fn held(found: &host::DeviceScan) -> Vec<String> {
-    let mut holds = names(found);
-    if holds.is_empty() && found.data {
-        holds.push("data of no known kind".to_owned());
+fn describe_contents(found: &host::DeviceScan) -> Vec<String> {
+    let mut holds = signature_names(found);
+    if holds.is_empty() && found.has_data {
+        holds.push("unrecognised data".to_owned());
     }
-    if found.held {
-        holds.push("something that another program has opened exclusively (O_EXCL)".to_owned());
+    if found.is_held {
+        holds.push("data that a program has open exclusively (O_EXCL)".to_owned());
     }
     holds
 }
 
-fn names(found: &host::DeviceScan) -> Vec<String> {
+fn signature_names(found: &host::DeviceScan) -> Vec<String> {
     found
-        .found
+        .signatures
         .iter()
-        .map(|name| safe(name.as_bytes()))
+        .map(|name| display_safe(name.as_bytes()))
         .collect()
 }
 
-/// Whether all mounts are known; not in a container, and not where the table was not read whole.
+/// An error in a container, and if the mount table is incomplete.
 fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
     use MountNote::{BeyondBound, MalformedLine, NoTable};
     let is_gap = |note: &Note| {
@@ -229,34 +236,36 @@ fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
             Note::Mount(NoTable { .. } | MalformedLine { .. } | BeyondBound { .. })
         )
     };
-    if facts.warnings().iter().any(is_gap) {
+    if facts.notes().iter().any(is_gap) {
         return Err(Reading::unknown(
-            Why::Malformed,
-            "the mount table could not be read whole",
+            UnknownReason::Malformed,
+            "the mount table could not be read completely",
         ));
     }
     match facts.get(&Subject::host(), &machine::CONTAINER) {
         Reading::Known { value, .. } if value != "none" => Err(Reading::unknown(
-            Why::Ambiguous,
-            "what is mounted outside this container cannot be seen",
+            UnknownReason::Ambiguous,
+            "mounts outside this container are not visible",
         )),
         _ => Ok(()),
     }
 }
 
-/// The contents of a device.
-fn read(
+fn scan_device(
     host: &dyn Host,
     subject: &Subject,
-    look: Look,
+    look: ScanDepth,
     facts: &FactSet,
 ) -> Reading<host::DeviceScan> {
     let Some(path) = facts.value(subject, &device::PATH) else {
-        return Reading::unknown(Why::Absent, format!("the node of {subject} is not known"));
+        return Reading::unknown(
+            UnknownReason::Absent,
+            format!("the node of {subject} is unknown"),
+        );
     };
-    let bytes = crate::text::raw(&path);
+    let bytes = crate::text::original_bytes(&path);
     let node = Path::new(OsStr::from_bytes(&bytes));
-    // A stale node, or one that a user put over it, leads elsewhere.
+    // A stale or replaced node may be another device.
     let number = host
         .stat(node)
         .ok()
@@ -266,16 +275,16 @@ fn read(
         .is_some_and(|(of_node, own)| of_node != own)
     {
         return Reading::unknown(
-            Why::Ambiguous,
+            UnknownReason::Ambiguous,
             format!("{path} is the node of another device"),
         );
     }
-    match ask(host, node, look) {
+    match query_content(host, node, look) {
         Ok(found) => Reading::known(found, Source::call(format!("reading {path}"))),
         Err(miss) => {
-            let unread = refused(&miss, &format!("reading {path}"));
-            if miss.kind == MissKind::TimedOut {
-                or_named(unread, look, &path)
+            let unread = error_reading(&miss, &format!("reading {path}"));
+            if miss.kind == HostErrorKind::TimedOut {
+                suggest_check_of_device(unread, look, &path)
             } else {
                 unread
             }
@@ -283,27 +292,31 @@ fn read(
     }
 }
 
-/// The reading of a device that was not read in time, with a remedy where it was not the target.
-fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
+/// Adds a remedy to a timeout: check this device alone, unless it was the target.
+fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -> Reading<T> {
     match look {
-        Look::Named => unread,
-        Look::Passing => {
-            let check = Command::or_why(Command::check(path, ""));
-            unread.or_try(Remedy::Do(format!(
+        ScanDepth::Thorough => unread,
+        ScanDepth::Brief => {
+            let check = Command::or_placeholder(Command::check(path, ""));
+            unread.with_remedy(Remedy::Do(format!(
                 "check this device, which takes at most 10 s: {check}"
             )))
         }
     }
 }
 
-/// Asks for one of the two looks; a capture holds only one of them.
-fn ask(host: &dyn Host, node: &Path, look: Look) -> Result<host::DeviceScan, Miss> {
+/// A capture has only one of the two scans, so the other is the fallback.
+fn query_content(
+    host: &dyn Host,
+    node: &Path,
+    look: ScanDepth,
+) -> Result<host::DeviceScan, HostError> {
     let other = match look {
-        Look::Passing => Look::Named,
-        Look::Named => Look::Passing,
+        ScanDepth::Brief => ScanDepth::Thorough,
+        ScanDepth::Thorough => ScanDepth::Brief,
     };
     match host.content(node, look) {
-        Err(miss) if miss.kind == MissKind::NotCollected => host.content(node, other),
+        Err(miss) if miss.kind == HostErrorKind::NotCollected => host.content(node, other),
         answer => answer,
     }
 }
@@ -314,44 +327,44 @@ mod tests {
     use crate::facts::Choice;
     use crate::facts::Remedy;
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     fn disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
         let subject = Subject::device(name);
-        facts.know(
+        facts.insert_known(
             &subject,
             &device::KIND,
             DeviceKind::from_word(kind).unwrap(),
             Source::Assumed,
         );
-        facts.know(&subject, &device::SIZE, 1 << 30, Source::Assumed);
-        facts.know(
+        facts.insert_known(&subject, &device::SIZE, 1 << 30, Source::Assumed);
+        facts.insert_known(
             &subject,
             &device::PATH,
             format!("/dev/{name}"),
             Source::Assumed,
         );
-        facts.know(&subject, &device::SWAP, false, Source::Assumed);
+        facts.insert_known(&subject, &device::SWAP, false, Source::Assumed);
         subject
     }
 
     fn asking(name: &str) -> Question {
-        Question::Content(format!("/dev/{name}").into(), Look::Passing)
+        Question::Content(format!("/dev/{name}").into(), ScanDepth::Brief)
     }
 
-    /// The result for a disk that was read in part.
-    fn found(found: &[&str], data: bool) -> host::DeviceScan {
+    /// A partial scan.
+    fn partial_scan(found: &[&str], data: bool) -> host::DeviceScan {
         let found = found.iter().map(|&f| f.to_owned()).collect();
         host::DeviceScan {
-            found,
-            data,
+            signatures: found,
+            has_data: data,
             bytes_read: 64 << 20,
             unread_run: 1 << 20,
             ..host::DeviceScan::default()
         }
     }
 
-    fn content(host: &Fake, facts: &mut FactSet, subject: &Subject) -> Option<Content> {
+    fn content(host: &FakeHost, facts: &mut FactSet, subject: &Subject) -> Option<Content> {
         run(host, &Request::default(), facts);
         facts.value(subject, &device::CONTENT)
     }
@@ -360,47 +373,51 @@ mod tests {
     fn only_what_was_read_and_held_nothing_is_free_and_only_what_was_read_whole_is_blank() {
         let whole = host::DeviceScan {
             unread_run: 0,
-            ..found(&[], false)
+            ..partial_scan(&[], false)
         };
         let cut = host::DeviceScan {
-            places_left: 3,
-            ..found(&[], false)
+            unread_places: 3,
+            ..partial_scan(&[], false)
         };
         let held = host::DeviceScan {
-            held: true,
+            is_held: true,
             ..whole.clone()
         };
         for (answer, expect, holds) in [
-            (Some(found(&[], false)), Some(Content::Free), Some("")),
+            (
+                Some(partial_scan(&[], false)),
+                Some(Content::Free),
+                Some(""),
+            ),
             (Some(whole), Some(Content::Blank), Some("")),
             (Some(cut), None, None),
             (
                 Some(held),
                 Some(Content::Holds),
-                Some("something that another program has opened exclusively (O_EXCL)"),
+                Some("data that a program has open exclusively (O_EXCL)"),
             ),
             (
-                Some(found(&["ext4"], true)),
+                Some(partial_scan(&["ext4"], true)),
                 Some(Content::Holds),
                 Some("ext4"),
             ),
             (
-                Some(found(&["GPT"], false)),
+                Some(partial_scan(&["GPT"], false)),
                 Some(Content::Holds),
                 Some("GPT"),
             ),
             (
-                Some(found(&[], true)),
+                Some(partial_scan(&[], true)),
                 Some(Content::Holds),
-                Some("data of no known kind"),
+                Some("unrecognised data"),
             ),
             (None, None, None),
         ] {
             let mut facts = FactSet::default();
             let subject = disk(&mut facts, "sdc", "disk");
             let host = match answer {
-                Some(found) => Fake::default().answer(asking("sdc"), found.encode()),
-                None => Fake::default().refuse(asking("sdc"), MissKind::Denied),
+                Some(found) => FakeHost::default().answer(asking("sdc"), found.encode()),
+                None => FakeHost::default().refuse(asking("sdc"), HostErrorKind::Denied),
             };
             assert_eq!(content(&host, &mut facts, &subject), expect);
             assert_eq!(
@@ -417,9 +434,9 @@ mod tests {
     fn a_disk_that_was_named_is_read_longer() {
         let mut facts = FactSet::default();
         let [sdc, sdd] = ["sdc", "sdd"].map(|name| disk(&mut facts, name, "disk"));
-        let named = Question::Content("/dev/sdc".into(), Look::Named);
-        let empty = found(&[], false).encode();
-        let host = Fake::default()
+        let named = Question::Content("/dev/sdc".into(), ScanDepth::Thorough);
+        let empty = partial_scan(&[], false).encode();
+        let host = FakeHost::default()
             .answer(named, &empty)
             .answer(asking("sdd"), &empty);
         let request = Request {
@@ -436,7 +453,7 @@ mod tests {
         for (number, expect) in [((8, 32), Some(Content::Free)), ((8, 48), None)] {
             let mut facts = FactSet::default();
             let sdc = disk(&mut facts, "sdc", "disk");
-            facts.know(&sdc, &device::DEVNO, "8:32".to_owned(), Source::Assumed);
+            facts.insert_known(&sdc, &device::DEVNO, "8:32".to_owned(), Source::Assumed);
             let (node_major, node_minor) = number;
             let nothing = host::Stat {
                 mode: 0o060_660,
@@ -448,16 +465,16 @@ mod tests {
                 node_minor: 0,
                 inode: 1,
                 size: 0,
-                changed: None,
+                ctime: None,
             };
             let node = host::Stat {
                 node_major,
                 node_minor,
                 ..nothing
             };
-            let host = Fake::default()
+            let host = FakeHost::default()
                 .answer(Question::Stat("/dev/sdc".into()), node.encode())
-                .answer(asking("sdc"), found(&[], false).encode());
+                .answer(asking("sdc"), partial_scan(&[], false).encode());
             assert_eq!(content(&host, &mut facts, &sdc), expect);
         }
     }
@@ -465,12 +482,12 @@ mod tests {
     #[test]
     fn a_disk_for_which_there_was_no_time_is_to_be_named() {
         let cut = host::DeviceScan {
-            places_left: 3,
-            ..found(&[], false)
+            unread_places: 3,
+            ..partial_scan(&[], false)
         };
         for host in [
-            Fake::default().refuse(asking("sdc"), MissKind::TimedOut),
-            Fake::default().answer(asking("sdc"), cut.encode()),
+            FakeHost::default().refuse(asking("sdc"), HostErrorKind::TimedOut),
+            FakeHost::default().answer(asking("sdc"), cut.encode()),
         ] {
             let mut facts = FactSet::default();
             let sdc = disk(&mut facts, "sdc", "disk");
@@ -483,7 +500,7 @@ mod tests {
             else {
                 panic!("{:?}", facts.get(&sdc, &device::CONTENT));
             };
-            assert_eq!(why, Why::TimedOut);
+            assert_eq!(why, UnknownReason::TimedOut);
             assert!(what.ends_with("walwise check /dev/sdc"), "{what}");
         }
     }
@@ -494,10 +511,10 @@ mod tests {
         let [sdb, part] =
             [("sdb", "disk"), ("sdb1", "partition")].map(|(n, k)| disk(&mut facts, n, k));
         let mapping = disk(&mut facts, "dm-0", "dm");
-        facts.stand(&part, &sdb);
-        facts.stand(&mapping, &sdb);
+        facts.add_edge(&part, &sdb);
+        facts.add_edge(&mapping, &sdb);
         run(
-            &Fake::default().answer(asking("dm-0"), found(&[], false).encode()),
+            &FakeHost::default().answer(asking("dm-0"), partial_scan(&[], false).encode()),
             &Request::default(),
             &mut facts,
         );
@@ -518,10 +535,10 @@ mod tests {
             ("sdb2", "partition"),
         ]
         .map(|(n, k)| disk(&mut facts, n, k));
-        facts.stand(&one, &sdb);
-        facts.stand(&two, &sdb);
-        facts.stand(&Subject::mount("/"), &one);
-        let host = Fake::default().answer(asking("sdb2"), found(&[], false).encode());
+        facts.add_edge(&one, &sdb);
+        facts.add_edge(&two, &sdb);
+        facts.add_edge(&Subject::mount("/"), &one);
+        let host = FakeHost::default().answer(asking("sdb2"), partial_scan(&[], false).encode());
         assert_eq!(content(&host, &mut facts, &two), Some(Content::Free));
     }
 
@@ -530,7 +547,7 @@ mod tests {
         let mut facts = FactSet::default();
         let subject = disk(&mut facts, "sdc", "disk");
         run(
-            &Fake::default().refuse(asking("sdc"), MissKind::Denied),
+            &FakeHost::default().refuse(asking("sdc"), HostErrorKind::Denied),
             &Request::default(),
             &mut facts,
         );
@@ -559,7 +576,7 @@ mod tests {
         .map(|(n, k)| disk(&mut facts, n, k));
         let md = disk(&mut facts, "md0", "md");
         let root = Subject::mount("/");
-        facts.know(&sda2, &device::SWAP, true, Source::Assumed);
+        facts.insert_known(&sda2, &device::SWAP, true, Source::Assumed);
         for (top, base) in [
             (&sda1, &sda),
             (&sda2, &sda),
@@ -567,9 +584,9 @@ mod tests {
             (&md, &sdb),
             (&root, &md),
         ] {
-            facts.stand(top, base);
+            facts.add_edge(top, base);
         }
-        let host = Fake::default();
+        let host = FakeHost::default();
         run(&host, &Request::default(), &mut facts);
         let used = |d: &Subject| facts.value(d, &device::USED_BY).unwrap().join("; ");
         assert_eq!(
@@ -582,7 +599,7 @@ mod tests {
                 "mounted at /"
             ]
         );
-        assert!(host.asked().is_empty());
+        assert!(host.asked_questions().is_empty());
         assert_eq!(facts.value(&sdb, &device::CONTENT), Some(Content::Holds));
     }
 
@@ -590,9 +607,9 @@ mod tests {
     fn the_other_path_to_a_unit_in_use_is_in_use() {
         let mut facts = FactSet::default();
         let [sda, sdb] = ["sda", "sdb"].map(|name| disk(&mut facts, name, "disk"));
-        facts.stand(&Subject::mount("/"), &sda);
-        facts.same_unit(&sdb, &sda);
-        run(&Fake::default(), &Request::default(), &mut facts);
+        facts.add_edge(&Subject::mount("/"), &sda);
+        facts.set_unit(&sdb, &sda);
+        run(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
             ["path to sda, mounted at /"]
@@ -604,13 +621,13 @@ mod tests {
     fn what_a_zram_writes_to_is_in_use() {
         let mut facts = FactSet::default();
         let [zram, sdb] = [("zram0", "zram"), ("sdb", "disk")].map(|(n, k)| disk(&mut facts, n, k));
-        facts.know(
+        facts.insert_known(
             &zram,
             &device::ZRAM_BACKING,
             "/dev/sdb".to_owned(),
             Source::file("x"),
         );
-        run(&Fake::default(), &Request::default(), &mut facts);
+        run(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
             ["member of zram0"]
@@ -620,11 +637,11 @@ mod tests {
 
     #[test]
     fn in_a_container_nothing_is_unused_or_free() {
-        let nothing = found(&[], false).encode();
+        let nothing = partial_scan(&[], false).encode();
         for (container, expect) in [("none", Some(Content::Free)), ("docker", None)] {
             let mut facts = FactSet::default();
             let sdb = disk(&mut facts, "sdb", "disk");
-            facts.know(
+            facts.insert_known(
                 &Subject::host(),
                 &machine::CONTAINER,
                 container.to_owned(),
@@ -632,7 +649,7 @@ mod tests {
             );
             assert_eq!(
                 content(
-                    &Fake::default().answer(asking("sdb"), &nothing),
+                    &FakeHost::default().answer(asking("sdb"), &nothing),
                     &mut facts,
                     &sdb
                 ),
@@ -648,24 +665,24 @@ mod tests {
 
     #[test]
     fn pools_ram_and_what_may_be_swap_are_never_free() {
-        let nothing = found(&[], false).encode();
+        let nothing = partial_scan(&[], false).encode();
         let mut facts = FactSet::default();
         let [pool, zram, maybe] = [("dm-3", "lvm"), ("zram0", "zram"), ("sdd", "disk")]
             .map(|(n, k)| disk(&mut facts, n, k));
-        facts.know(
+        facts.insert_known(
             &pool,
             &device::DM_UUID,
             "LVM-abc-tpool".to_owned(),
             Source::Assumed,
         );
-        facts.put(
+        facts.insert(
             &maybe,
             &device::SWAP,
-            Reading::unknown(Why::Ambiguous, "who knows"),
+            Reading::unknown(UnknownReason::Ambiguous, "who knows"),
         );
         let host = ["dm-3", "zram0", "sdd"]
             .iter()
-            .fold(Fake::default(), |fake, name| {
+            .fold(FakeHost::default(), |fake, name| {
                 fake.answer(asking(name), &nothing)
             });
         assert_eq!(content(&host, &mut facts, &pool), Some(Content::Holds));

@@ -1,47 +1,46 @@
-//! The volumes behind disks, as the tools of RAID controllers report them.
+//! The RAID volumes behind disks, from the controllers' own tools.
 //!
-//! The driver of a disk's SCSI host decides which tools are asked, once per family of disks and
-//! only by root. All answers end in one shape ([`said`]), and [`place`] finds the disk among the
-//! volumes. Judgement is left to `durability`. The kernel knows none of this, so without the tool
-//! all of it is unknown.
+//! The driver of a disk's SCSI host selects the tools, which run once per family and only as root.
+//! Parsers turn every answer into the same types ([`report`]), and [`volume_lookup`] finds the
+//! disk's volume. Verdicts are left to `durability`. The kernel knows none of this, so without the
+//! tool it is unknown.
 
-mod ask;
 mod fields;
 mod firmware;
-mod names;
-mod said;
+mod query;
+mod report;
+mod synonyms;
 mod json {
-    //! The JSON of storcli, perccli and their successors: an envelope of controllers, and values at
-    //! full paths.
+    //! The JSON of storcli, perccli and successors: an array of controllers, values at full paths.
     //!
-    //! The meaning of values is left to the parsers. A command that failed still has an entry.
+    //! Values are interpreted by the parsers. A failed command still has an entry.
 
     use serde_json::{Map, Value};
 
-    use super::fields::plain;
-    use super::names::{MEGARAID_JSON, own};
-    use super::said::FieldReading;
+    use super::fields::normalise;
+    use super::report::FieldReading;
+    use super::synonyms::{MEGARAID_JSON, canonical_name};
     use crate::text::json;
 
-    /// The document in an answer, with the parsers' own names as keys.
+    /// The document in an answer, with canonical keys.
     pub fn document(answer: &[u8]) -> Option<Value> {
-        Some(renamed(json::first(answer)?.0))
+        Some(canonical_keys(json::first_object(answer)?.0))
     }
 
-    /// Two values under names of one thing are none, unless they are alike.
-    fn renamed(value: Value) -> Value {
+    /// Two synonyms with different values are dropped.
+    fn canonical_keys(value: Value) -> Value {
         match value {
             Value::Object(fields) => {
                 let mut out = Map::new();
                 for (key, value) in fields {
-                    let value = renamed(value);
-                    let key = own(MEGARAID_JSON, &key).to_owned();
+                    let value = canonical_keys(value);
+                    let key = canonical_name(MEGARAID_JSON, &key).to_owned();
                     let differs = out.get(&key).is_some_and(|other| *other != value);
                     out.insert(key, if differs { Value::Null } else { value });
                 }
                 Value::Object(out)
             }
-            Value::Array(values) => Value::Array(values.into_iter().map(renamed).collect()),
+            Value::Array(values) => Value::Array(values.into_iter().map(canonical_keys).collect()),
             value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
         }
     }
@@ -54,20 +53,19 @@ mod json {
             .flatten()
     }
 
-    /// Number of the controller that an entry is about.
-    pub fn number(entry: &Value) -> Option<String> {
-        text(entry, &["Command Status", "Controller"])
+    pub fn controller_number(entry: &Value) -> Option<String> {
+        text_at(entry, &["Command Status", "Controller"])
     }
 
-    /// The data of an entry, unless the command failed.
+    /// `None` if the command failed.
     pub fn response(entry: &Value) -> Option<&Value> {
         let done =
-            text(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
+            text_at(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
         entry.get("Response Data").filter(|_| done)
     }
 
-    /// The text or number at a path, trimmed.
-    pub fn text(value: &Value, path: &[&str]) -> Option<String> {
+    /// Text or number, trimmed.
+    pub fn text_at(value: &Value, path: &[&str]) -> Option<String> {
         let mut at = value;
         for key in path {
             at = at.get(key)?;
@@ -77,16 +75,16 @@ mod json {
             Value::Number(number) => number.to_string(),
             _ => return None,
         };
-        Some(crate::text::safe(text.trim().as_bytes()))
+        Some(crate::text::display_safe(text.trim().as_bytes()))
     }
 
-    /// The meaning of the text at a path, case-insensitive.
-    pub fn said<T: Copy>(
+    /// Case-insensitive.
+    pub fn parse_at<T: Copy>(
         value: &Value,
         path: &[&str],
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
-        said_exactly(value, path, |word| meaning(&plain(word)))
+        parse_exactly_at(value, path, |word| meaning(&normalise(word)))
     }
 
     pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
@@ -96,36 +94,35 @@ mod json {
             .flatten()
     }
 
-    /// The meaning of the text at a path, case-sensitive.
-    pub fn said_exactly<T: Copy>(
+    /// Case-sensitive.
+    pub fn parse_exactly_at<T: Copy>(
         value: &Value,
         path: &[&str],
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
         let what = path.join("/");
-        match text(value, path) {
+        match text_at(value, path) {
             None => FieldReading::missing(&what),
-            Some(word) => {
-                meaning(&word).map_or_else(|| FieldReading::unknown(&what, &word), FieldReading::Is)
-            }
+            Some(word) => meaning(&word)
+                .map_or_else(|| FieldReading::unknown(&what, &word), FieldReading::Value),
         }
     }
 }
 mod megacli;
-mod place;
-mod smart {
-    //! The cache of a volume and its battery packs as the firmware of Smart Array and SmartRAID
-    //! controllers reports them; ssacli and arcconf print it in the same words.
+mod volume_lookup;
+mod smart_cache {
+    //! The cache modes and battery packs that the firmware of Smart Array and SmartRAID controllers
+    //! reports; ssacli and arcconf print them in the same words.
     //!
-    //! Reading lines, and telling the volume's fields from the controller's, is left to the
-    //! parsers. A volume that is set to cache may be accelerated by something other than the
-    //! controller's cache, so only acceleration methods known to use that cache count.
+    //! The parsers split lines into the volume's and the controller's fields. A volume set to cache
+    //! may be accelerated by something else than the controller's cache, so only acceleration
+    //! methods known to use it count.
 
-    use super::fields::{Fields, plain};
-    use super::said::{FieldReading, Volume, in_force, write_back};
+    use super::fields::{Fields, normalise};
+    use super::report::{FieldReading, Volume, default_write_mode, write_back_policy};
     use crate::facts::catalog::controller::{Battery, OnFailure, Policy, WriteMode};
 
-    /// How a volume's cache writes: as configured, now, and without battery.
+    /// Write modes of a volume's cache: configured, current, and without battery.
     pub struct Modes {
         pub policy: FieldReading<Policy>,
         pub in_force: FieldReading<WriteMode>,
@@ -133,8 +130,7 @@ mod smart {
     }
 
     impl Modes {
-        /// Puts them into a volume.
-        pub fn into(self, volume: Volume) -> Volume {
+        pub fn apply_to(self, volume: Volume) -> Volume {
             Volume {
                 policy: self.policy,
                 in_force: self.in_force,
@@ -144,39 +140,39 @@ mod smart {
         }
     }
 
-    /// Derives the modes from the fields of the volume and of the controller's cache.
-    /// `keeps_no_writes` is whether the cache has no room for writes.
+    /// From the fields of the volume and of the controller's cache. `keeps_no_writes`: the cache
+    /// has no share for writes.
     pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
-        let caching = own.said("caching", |word| match word {
+        let caching = own.parse_value("caching", |word| match word {
             "enabled" => Some(Policy::WriteBack),
             "disabled" => Some(Policy::WriteThrough),
             _ => None,
         });
-        // A cache that keeps no room for writes holds none back, whatever the volume is set to.
+        // Without a share for writes the cache holds none back, whatever the volume's setting.
         let caching = if keeps_no_writes {
             caching.map(|_| Policy::WriteThrough)
         } else {
             caching
         };
         let caching = match caching {
-            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack)
+            FieldReading::Value(Policy::WriteBack | Policy::AlwaysWriteBack)
                 if is_accelerated_otherwise(own) =>
             {
-                FieldReading::disputed(
+                FieldReading::conflicting(
                     "`Caching` is Enabled although `LD Acceleration Method` is not the controller's cache",
                 )
             }
-            FieldReading::Is(
+            FieldReading::Value(
                 Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough,
             )
-            | FieldReading::Gap(..) => caching,
+            | FieldReading::Missing(..) => caching,
         };
-        let on_failure = cache.said("no-battery write cache", |word| match word {
+        let on_failure = cache.parse_value("no-battery write cache", |word| match word {
             "disabled" => Some(OnFailure::WriteThrough),
             "enabled" => Some(OnFailure::Stays),
             _ => None,
         });
-        let now = cache.said("cache status", |word| match word {
+        let now = cache.parse_value("cache status", |word| match word {
             "ok" => Some(WriteMode::WriteBack),
             word if word.starts_with("temporarily disabled")
                 || word.starts_with("permanently disabled") =>
@@ -185,14 +181,15 @@ mod smart {
             }
             _ => None,
         });
-        let (policy, in_force) = match caching.is() {
-            // The controller may hold caching back although the volume is set to cache.
+        let (policy, in_force) = match caching.value() {
+            // The controller may suspend caching although the volume is set to cache.
             Some(Policy::WriteBack | Policy::AlwaysWriteBack) => {
-                (on_failure.clone().map(write_back), now)
+                (on_failure.clone().map(write_back_policy), now)
             }
-            Some(Policy::WriteThrough) | None => {
-                (caching.clone().only_if(&on_failure), caching.map(in_force))
-            }
+            Some(Policy::WriteThrough) | None => (
+                caching.clone().only_if(&on_failure),
+                caching.map(default_write_mode),
+            ),
         };
         Modes {
             policy,
@@ -201,7 +198,7 @@ mod smart {
         }
     }
 
-    /// Why the cache does not work as it is set to, in the firmware's words.
+    /// Why the cache does not work as configured, in the firmware's words.
     pub fn detail(fields: &Fields) -> Option<String> {
         fields
             .get("cache status details")
@@ -209,23 +206,23 @@ mod smart {
             .map(str::to_owned)
     }
 
-    /// Whether there are packs of batteries or capacitors, from their count.
+    /// Whether there are battery or capacitor packs, from their count.
     pub fn packs(fields: &Fields, key: &str) -> FieldReading<Battery> {
-        fields.said(key, |count| match count.parse() {
+        fields.parse_value(key, |count| match count.parse() {
             Ok(0) => Some(Battery::Absent),
             Ok(1..=u32::MAX) => Some(Battery::Healthy),
             Err(_) => None,
         })
     }
 
-    /// Whether the volume is accelerated by something other than the controller's cache. Old
-    /// firmware prints nothing of it.
+    /// Whether something other than the controller's cache accelerates the volume. Old firmware
+    /// prints no method.
     fn is_accelerated_otherwise(own: &Fields) -> bool {
         const METHOD: &str = "ld acceleration method";
         own.has(METHOD)
             && own
                 .get(METHOD)
-                .is_none_or(|method| plain(method) != "controller cache")
+                .is_none_or(|method| normalise(method) != "controller cache")
     }
 }
 mod arcconf;
@@ -238,85 +235,85 @@ mod storcli2;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use self::ask::{Asker, ControllerReport};
-use self::place::{Addresses, DiskIdentity, VolumeMatch};
-use self::said::{Adapter, FieldReading, Volume};
+use self::query::{ControllerReport, QueryFn};
+use self::report::{Adapter, FieldReading, Volume};
+use self::volume_lookup::{DiskIdentity, VolumeAddressing, VolumeMatch};
 use crate::collector::{Collector, Request};
 use crate::drivers::{self, Family};
 use crate::facts::catalog::{controller, device, host as machine};
-use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value, Why};
-use crate::host::{Host, Tool, path_bytes, path_of};
-use crate::refusal::not_run;
-use crate::text::safe;
+use crate::facts::{
+    Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value,
+};
+use crate::host::{Host, Tool, path_bytes, path_from_bytes};
+use crate::refusal::programs_disabled;
+use crate::text::display_safe;
 
-/// Asks the controllers' tools.
 pub const COLLECTOR: Collector = Collector {
     id: "RAID controllers",
     run,
 };
 
-/// How to ask the controllers of a family, and how to find a disk among their volumes.
-struct Knows {
-    /// Tools for these controllers, the most informative first, and how each is asked.
-    tools: &'static [(Tool, Asker)],
-    /// The package to install where no tool is found.
+/// The tools of a controller family, and how its volumes are found.
+struct FamilyTools {
+    /// Most informative first, each with its query.
+    tools: &'static [(Tool, QueryFn)],
+    /// The package to suggest if no tool is installed.
     install: &'static str,
-    /// The numbering of volumes in SCSI addresses.
-    addresses: Addresses,
+    addresses: VolumeAddressing,
 }
 
-fn knows(family: Family) -> Knows {
+fn family_tools(family: Family) -> FamilyTools {
     match family {
-        Family::MegaRaid => Knows {
+        Family::MegaRaid => FamilyTools {
             tools: &[
                 (Tool::Storcli, storcli::query),
                 (Tool::Perccli, storcli::query),
                 (Tool::MegaCli, megacli::query),
             ],
             install: "storcli",
-            addresses: Addresses::MegaRaid,
+            addresses: VolumeAddressing::MegaRaid,
         },
-        Family::SmartArray => Knows {
+        Family::SmartArray => FamilyTools {
             tools: &[
                 (Tool::Ssacli, ssacli::query),
                 (Tool::Hpssacli, ssacli::query),
                 (Tool::Hpacucli, ssacli::query),
             ],
             install: "ssacli",
-            addresses: Addresses::SmartArray,
+            addresses: VolumeAddressing::SmartArray,
         },
-        Family::SmartRaid => Knows {
+        Family::SmartRaid => FamilyTools {
             tools: &[
                 (Tool::Ssacli, ssacli::query),
                 (Tool::Arcconf, arcconf::query),
             ],
             install: "ssacli",
-            addresses: Addresses::Opaque,
+            addresses: VolumeAddressing::Opaque,
         },
-        // Their volumes have numbers of their own among the SCSI targets.
-        Family::MegaRaid9600 => Knows {
+        // The SCSI targets of their volumes do not follow the tool's numbers.
+        Family::MegaRaid9600 => FamilyTools {
             tools: &[
                 (Tool::Storcli2, storcli2::query),
                 (Tool::Perccli2, storcli2::query),
             ],
             install: "storcli2",
-            addresses: Addresses::Opaque,
+            addresses: VolumeAddressing::Opaque,
         },
-        Family::Adaptec => Knows {
+        Family::Adaptec => FamilyTools {
             tools: &[(Tool::Arcconf, arcconf::query)],
             install: "arcconf",
-            addresses: Addresses::Aacraid,
+            addresses: VolumeAddressing::Aacraid,
         },
-        Family::Unread => Knows {
+        Family::Unsupported => FamilyTools {
             tools: &[],
             install: "",
-            addresses: Addresses::Opaque,
+            addresses: VolumeAddressing::Opaque,
         },
     }
 }
 
-/// Facts that a tool's words become.
-const WORDS: [&KeyInfo; 5] = [
+/// The facts that tools report.
+const REPORTED_FACTS: [&KeyInfo; 5] = [
     &controller::BATTERY.info,
     &controller::POLICY.info,
     &controller::POLICY_IN_FORCE.info,
@@ -326,14 +323,14 @@ const WORDS: [&KeyInfo; 5] = [
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut families: BTreeMap<Family, Vec<Subject>> = BTreeMap::new();
-    for disk in facts.which(&device::KIND, |kind| kind.is_disk()) {
+    for disk in facts.subjects_where(&device::KIND, |kind| kind.is_disk()) {
         if let Some(family) = family(&disk, facts) {
             families.entry(family).or_default().push(disk);
         }
     }
     for (family, subjects) in families {
-        match ask(host, request, family, facts, &subjects) {
-            Ok(answers) => tell(host, family, &answers, facts, &subjects),
+        match query_family(host, request, family, facts, &subjects) {
+            Ok(answers) => record_disks(host, family, &answers, facts, &subjects),
             Err(unknown) => {
                 for disk in &subjects {
                     leave_unknown(disk, &unknown, facts);
@@ -343,41 +340,40 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The family that a disk is behind.
 fn family(disk: &Subject, facts: &FactSet) -> Option<Family> {
     let driver = facts.value(disk, &device::DRIVER);
     let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
-    drivers::named(&driver)?
+    drivers::find(&driver)?
         .controller()
         .map(|controller| controller.family)
 }
 
-/// The answers of the first tool that knows of a controller, or why there is none.
-fn ask(
+/// The answers of the first tool that lists a controller.
+fn query_family(
     host: &dyn Host,
     request: &Request,
     family: Family,
     facts: &FactSet,
     disks: &[Subject],
 ) -> Result<ControllerReport, Reading<String>> {
-    let Knows {
+    let FamilyTools {
         tools: known,
         install,
         ..
-    } = knows(family);
+    } = family_tools(family);
     if known.is_empty() {
-        return Err(unread());
+        return Err(unsupported_tool());
     }
     if request.without_programs {
-        return Err(not_run());
+        return Err(programs_disabled());
     }
     if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        let says = "only root can ask a RAID controller";
-        return Err(Reading::unknown(Why::Denied, says).or_try(Remedy::RunAsRoot));
+        let says = "only root can query a RAID controller";
+        return Err(Reading::unknown(UnknownReason::Denied, says).with_remedy(Remedy::RunAsRoot));
     }
     let mut refusal = None;
     for &(tool, asker) in known {
-        match ask::all(host, tool, asker) {
+        match query::controller_report(host, tool, asker) {
             Ok(answers) => return Ok(answers),
             Err(Some(reading)) => refusal = refusal.or(Some(reading)),
             Err(None) => {}
@@ -394,21 +390,24 @@ fn ask(
     let install = dell.filter(|_| dells).map_or(install, Tool::package);
     Err(refusal.unwrap_or_else(|| {
         Reading::unknown(
-            Why::Absent,
+            UnknownReason::Absent,
             format!(
                 "no tool for {} is installed",
                 family.drivers().collect::<Vec<_>>().join(", ")
             ),
         )
-        .or_try(Remedy::Install(install.to_owned()))
+        .with_remedy(Remedy::Install(install.to_owned()))
     }))
 }
 
-/// The reading for controllers whose tools walwise cannot parse.
-fn unread() -> Reading<String> {
+/// For controllers whose tools walwise cannot parse.
+fn unsupported_tool() -> Reading<String> {
     let remedy = "check with the controller's own tool whether the battery protects the cache";
-    Reading::unknown(Why::Absent, "walwise cannot read this controller's tool")
-        .or_try(Remedy::Do(remedy.to_owned()))
+    Reading::unknown(
+        UnknownReason::Absent,
+        "walwise cannot read this controller's tool",
+    )
+    .with_remedy(Remedy::Do(remedy.to_owned()))
 }
 
 fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
@@ -417,13 +416,13 @@ fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet)
         &controller::TOOL.info,
         &controller::VOLUME.info,
     ];
-    for key in WORDS.into_iter().chain(others) {
-        facts.put_value(disk, key, unknown.clone().map(Value::Text));
+    for key in REPORTED_FACTS.into_iter().chain(others) {
+        facts.insert_value(disk, key, unknown.clone().map(Value::Text));
     }
 }
 
-/// Finds each disk among the volumes and records the statements about it.
-fn tell(
+/// Finds each disk's volume and records what the tool reports of it.
+fn record_disks(
     host: &dyn Host,
     family: Family,
     answers: &ControllerReport,
@@ -432,61 +431,68 @@ fn tell(
 ) {
     let disks: Vec<DiskIdentity> = subjects
         .iter()
-        .map(|subject| look(host, subject, facts))
+        .map(|subject| disk_identity(host, subject, facts))
         .collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
     for (subject, disk) in subjects.iter().zip(&disks) {
         let source = Source::Command {
             argv: answers.argv.clone(),
         };
-        facts.know(
+        facts.insert_known(
             subject,
             &controller::TOOL,
             answers.tool.name().into_owned(),
             source.clone(),
         );
-        match place::find(
+        match volume_lookup::find_volume(
             disk,
             &answers.adapters,
-            knows(family).addresses,
+            family_tools(family).addresses,
             places.len(),
         ) {
             VolumeMatch::Volume(adapter, volume) => {
-                facts.know(
+                facts.insert_known(
                     subject,
                     &controller::VOLUME,
                     volume.name.clone(),
                     source.clone(),
                 );
-                put(subject, &[(adapter, volume)], &source, facts);
+                record_volume(subject, &[(adapter, volume)], &source, facts);
             }
             VolumeMatch::OneOf(volumes) => {
-                let unknown =
-                    Reading::unknown(Why::Ambiguous, "several volumes could be this disk");
-                facts.put(subject, &controller::VOLUME, unknown);
-                put(subject, &volumes, &source, facts);
+                let unknown = Reading::unknown(
+                    UnknownReason::Ambiguous,
+                    "several volumes could be this disk",
+                );
+                facts.insert(subject, &controller::VOLUME, unknown);
+                record_volume(subject, &volumes, &source, facts);
             }
-            VolumeMatch::PassedOn => {
-                let says = "the controller passes this disk on: it is none of its volumes";
-                leave_unknown(subject, &Reading::unknown(Why::Absent, says), facts);
-                facts.know(
+            VolumeMatch::PassThrough => {
+                let says = "the controller passes this disk through; it is not a volume";
+                leave_unknown(
+                    subject,
+                    &Reading::unknown(UnknownReason::Absent, says),
+                    facts,
+                );
+                facts.insert_known(
                     subject,
                     &controller::TOOL,
                     answers.tool.name().into_owned(),
                     source.clone(),
                 );
-                facts.know(
+                facts.insert_known(
                     subject,
                     &controller::VOLUME,
                     "none".to_owned(),
-                    Source::file(class(subject)),
+                    Source::file(sysfs_directory(subject)),
                 );
             }
-            VolumeMatch::Nowhere(says) => {
-                let unknown = Reading::unknown(Why::Ambiguous, format!("{source}: {says}"));
+            VolumeMatch::NotFound(says) => {
+                let unknown =
+                    Reading::unknown(UnknownReason::Ambiguous, format!("{source}: {says}"));
                 leave_unknown(
                     subject,
-                    &unknown.or_try(Remedy::Do(find_it(answers.tool, subject))),
+                    &unknown.with_remedy(Remedy::Do(find_volume_remedy(answers.tool, subject))),
                     facts,
                 );
             }
@@ -494,60 +500,66 @@ fn tell(
     }
 }
 
-/// The remedy where the tool answered but no volume matches the disk for certain.
-fn find_it(tool: Tool, disk: &Subject) -> String {
+/// For a disk without a certain match among the tool's volumes.
+fn find_volume_remedy(tool: Tool, disk: &Subject) -> String {
     format!(
-        "find the serial number of {} in what {} lists: is it a volume or a pass-through (JBOD) disk? smartctl tells it",
+        "find the serial number of {} in the output of {}: is it a volume or a pass-through (JBOD) disk?",
         disk.name(),
         tool.name(),
     )
 }
 
-fn class(disk: &Subject) -> String {
+fn sysfs_directory(disk: &Subject) -> String {
     format!("/sys/class/block/{}", disk.name())
 }
 
-/// The identity of a disk, as the kernel knows it, by which its volume can be found.
-fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIdentity {
-    let name = Path::new("/sys/class/block").join(path_of(crate::text::raw(subject.name())));
+/// What the kernel knows to match a disk with a volume.
+fn disk_identity(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIdentity {
+    let name = Path::new("/sys/class/block")
+        .join(path_from_bytes(crate::text::original_bytes(subject.name())));
     let wwid = host.attribute(&name.join("device/wwid")).ok();
     let disk = DiskIdentity {
         node: facts.value(subject, &device::PATH).unwrap_or_default(),
-        wwn: wwid.and_then(|wwid| said::wwn(wwid.strip_prefix("naa.")?)),
+        wwn: wwid.and_then(|wwid| report::parse_wwn(wwid.strip_prefix("naa.")?)),
         model: facts.value(subject, &device::MODEL).unwrap_or_default(),
-        level: host.attribute(&name.join("device/raid_level")).ok(),
+        raid_level: host.attribute(&name.join("device/raid_level")).ok(),
         ..DiskIdentity::default()
     };
     match host.link(&name) {
-        Ok(place) => disk.at(&safe(path_bytes(&place))),
+        Ok(place) => disk.with_device_path(&display_safe(path_bytes(&place))),
         Err(_) => disk,
     }
 }
 
-/// Records the statements on which all volumes agree that this disk may be.
-fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: &mut FactSet) {
+/// Records the values on which all volumes agree that may be this disk.
+fn record_volume(
+    disk: &Subject,
+    volumes: &[(&Adapter, &Volume)],
+    source: &Source,
+    facts: &mut FactSet,
+) {
     let models: BTreeSet<_> = volumes
         .iter()
         .map(|(adapter, _)| adapter.model.clone())
         .collect();
     let model = match models.into_iter().collect::<Vec<_>>().as_slice() {
         [Some(model)] => Reading::known(model.clone(), source.clone()),
-        _ => Reading::unknown(Why::Absent, format!("{source} tells no model")),
+        _ => Reading::unknown(UnknownReason::Absent, format!("{source} reports no model")),
     };
-    facts.put(disk, &controller::MODEL, model);
+    facts.insert(disk, &controller::MODEL, model);
     let details: BTreeSet<_> = volumes
         .iter()
         .map(|(adapter, _)| adapter.detail.clone())
         .collect();
     if let [Some(detail)] = details.into_iter().collect::<Vec<_>>().as_slice() {
-        facts.know(
+        facts.insert_known(
             disk,
             &controller::CACHE_DETAIL,
             detail.clone(),
             source.clone(),
         );
     }
-    put_alike(
+    record_unanimous(
         disk,
         &controller::BATTERY,
         volumes,
@@ -555,7 +567,7 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
         source,
         facts,
     );
-    put_alike(
+    record_unanimous(
         disk,
         &controller::POLICY,
         volumes,
@@ -563,7 +575,7 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
         source,
         facts,
     );
-    put_alike(
+    record_unanimous(
         disk,
         &controller::POLICY_IN_FORCE,
         volumes,
@@ -571,7 +583,7 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
         source,
         facts,
     );
-    put_alike(
+    record_unanimous(
         disk,
         &controller::ON_BATTERY_FAILURE,
         volumes,
@@ -579,7 +591,7 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
         source,
         facts,
     );
-    put_alike(
+    record_unanimous(
         disk,
         &controller::DISK_CACHE,
         volumes,
@@ -589,7 +601,7 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
     );
 }
 
-fn put_alike<'a, T: Choice>(
+fn record_unanimous<'a, T: Choice>(
     disk: &Subject,
     key: &Key<T>,
     volumes: &[(&'a Adapter, &'a Volume)],
@@ -604,13 +616,13 @@ fn put_alike<'a, T: Choice>(
     let alike = said.all(|other| other == first);
     let reading = match first {
         _ if !alike => Reading::unknown(
-            Why::Ambiguous,
-            format!("{source}: it is unknown which volume this disk is, and they differ"),
+            UnknownReason::Ambiguous,
+            format!("{source}: several volumes could be this disk, and they differ"),
         ),
-        FieldReading::Is(value) => Reading::known(value, source.clone()),
-        FieldReading::Gap(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
+        FieldReading::Value(value) => Reading::known(value, source.clone()),
+        FieldReading::Missing(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
     };
-    facts.put(disk, key, reading);
+    facts.insert(disk, key, reading);
 }
 
 #[cfg(test)]

@@ -1,79 +1,84 @@
-//! DRBD: when a device reports a write as done, and what it flushes: from /proc/drbd of DRBD 8.4,
-//! the version in the kernel (drivers/block/drbd/drbd_proc.c), and from drbdsetup(8).
+//! DRBD: when a device acknowledges a write, and what it flushes, from /proc/drbd of DRBD 8.4, the
+//! version in the kernel (drivers/block/drbd/drbd_proc.c), and from drbdsetup(8).
 //!
-//! The host's redaction decides which options are passed on. DRBD 9 prints only its version into
-//! /proc/drbd, and there a device without a connection has no protocol. The lower device is among
-//! the `slaves` that the topology reads.
+//! The host's redaction decides which options are passed on. /proc/drbd of DRBD 9 has only its
+//! version. A device without a connection has no protocol. The lower device is among the `slaves`
+//! that the topology reads.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol};
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Why};
-use crate::host::{Host, MissKind, Tool};
-use crate::refusal::{not_run, refused};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, UnknownReason};
+use crate::host::{Host, HostErrorKind, Tool};
+use crate::refusal::{error_reading, programs_disabled};
 
-/// Reads what DRBD is set to.
 pub const COLLECTOR: Collector = Collector { id: "DRBD", run };
 
 const PROC: &str = "/proc/drbd";
 const SHOW: [&str; 2] = ["show", "--show-defaults"];
 const COMMAND: &str = "drbdsetup show --show-defaults";
 
-/// What one of the two says of a device.
+/// The settings of a device, from either source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Said {
+struct DeviceReport {
     protocol: Option<DrbdProtocol>,
     ordering: Option<DrbdOrdering>,
     md_flushes: Option<bool>,
 }
 
-/// Devices by minor number.
-type Devices = BTreeMap<u32, Said>;
+/// By minor number.
+type Devices = BTreeMap<u32, DeviceReport>;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let devices = facts.which(&device::KIND, |kind: &DeviceKind| kind.is_drbd());
+    let devices = facts.subjects_where(&device::KIND, |kind: &DeviceKind| kind.is_drbd());
     if devices.is_empty() {
         return;
     }
     let listed = match host.read(Path::new(PROC)) {
         Ok(text) => Reading::known(parse_proc(&text), Source::file(PROC)),
-        Err(miss) => refused(&miss, PROC),
+        Err(miss) => error_reading(&miss, PROC),
     };
-    let shown = show(host, request);
+    let shown = query_drbdsetup(host, request);
     for subject in devices {
         let minor = subject
             .name()
             .strip_prefix("drbd")
             .and_then(|minor| minor.parse().ok());
-        let (listed, shown) = (of(&listed, minor), of(&shown, minor));
+        let (listed, shown) = (device_report(&listed, minor), device_report(&shown, minor));
         let no_peer = "it has no connection to a peer";
         let no_disk = "it has no disk on this host";
-        let protocol = told(&listed, |said| said.protocol, no_peer);
-        let ordering = told(&listed, |said| said.ordering, no_disk);
-        facts.put(
+        let protocol = report_field(&listed, |said| said.protocol, no_peer);
+        let ordering = report_field(&listed, |said| said.ordering, no_disk);
+        facts.insert(
             &subject,
             &device::DRBD_PROTOCOL,
-            first(protocol, told(&shown, |said| said.protocol, no_peer)),
+            first_known(
+                protocol,
+                report_field(&shown, |said| said.protocol, no_peer),
+            ),
         );
-        facts.put(
+        facts.insert(
             &subject,
             &device::DRBD_ORDERING,
-            first(ordering, told(&shown, |said| said.ordering, no_disk)),
+            first_known(
+                ordering,
+                report_field(&shown, |said| said.ordering, no_disk),
+            ),
         );
-        facts.put(
+        facts.insert(
             &subject,
             &device::DRBD_MD_FLUSHES,
-            told(&shown, |said| said.md_flushes, no_disk),
+            report_field(&shown, |said| said.md_flushes, no_disk),
         );
     }
 }
 
-/// What drbdsetup shows of all devices. Anybody may ask for it.
-fn show(host: &dyn Host, request: &Request) -> Reading<Devices> {
+/// All devices; needs no root.
+fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<Devices> {
     if request.without_programs {
-        return not_run();
+        return programs_disabled();
     }
     match host.run(Tool::Drbdsetup, &SHOW) {
         Ok(text) => Reading::known(
@@ -82,39 +87,43 @@ fn show(host: &dyn Host, request: &Request) -> Reading<Devices> {
                 argv: COMMAND.to_owned(),
             },
         ),
-        Err(miss) if miss.kind == MissKind::Absent => {
-            refused(&miss, COMMAND).or_try(Remedy::Install(Tool::Drbdsetup.package().to_owned()))
-        }
-        Err(miss) => refused(&miss, COMMAND),
+        Err(miss) if miss.kind == HostErrorKind::Absent => error_reading(&miss, COMMAND)
+            .with_remedy(Remedy::Install(Tool::Drbdsetup.package().to_owned())),
+        Err(miss) => error_reading(&miss, COMMAND),
     }
 }
 
-/// What is said of the device with this minor number.
-fn of(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<Said> {
+fn device_report(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<DeviceReport> {
     devices.as_ref().then(
         |devices, source| match minor.map(|minor| devices.get(&minor)) {
             Some(Some(said)) => Reading::known(said.clone(), source),
-            Some(None) => Reading::unknown(Why::Absent, format!("{source} does not list it")),
-            None => Reading::unknown(Why::Malformed, "its name holds no number"),
+            Some(None) => {
+                Reading::unknown(UnknownReason::Absent, format!("{source} does not list it"))
+            }
+            None => Reading::unknown(UnknownReason::Malformed, "its name has no minor number"),
         },
     )
 }
 
-/// One thing that is said, or why it is not.
-fn told<T>(said: &Reading<Said>, what: fn(&Said) -> Option<T>, otherwise: &str) -> Reading<T> {
+/// `otherwise` is the reason if the report lacks the field.
+fn report_field<T>(
+    said: &Reading<DeviceReport>,
+    what: fn(&DeviceReport) -> Option<T>,
+    otherwise: &str,
+) -> Reading<T> {
     said.as_ref().then(|said, source| match what(said) {
         Some(value) => Reading::known(value, source),
-        None => Reading::unknown(Why::Absent, format!("{source}: {otherwise}")),
+        None => Reading::unknown(UnknownReason::Absent, format!("{source}: {otherwise}")),
     })
 }
 
-/// The first that is known. The second says why neither is: it has the way out.
-fn first<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
+/// If neither is known the second is returned, because it has the remedy.
+fn first_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }
 
-/// A device has a line ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----` and,
-/// with its resource, one below it with `wo:f`.
+/// A device is ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`, and with its
+/// resource a next line with `wo:f`.
 fn parse_proc(text: &[u8]) -> Devices {
     let mut devices = Devices::new();
     let mut last = None;
@@ -133,9 +142,9 @@ fn parse_proc(text: &[u8]) -> Devices {
             let protocol = words.next().and_then(DrbdProtocol::from_word);
             devices.insert(
                 minor,
-                Said {
+                DeviceReport {
                     protocol,
-                    ..Said::default()
+                    ..DeviceReport::default()
                 },
             );
             last = Some(minor);
@@ -156,7 +165,7 @@ fn parse_proc(text: &[u8]) -> Devices {
     devices
 }
 
-/// Lines `MINOR: NAME=VALUE …`, as redaction leaves them.
+/// Redacted lines `MINOR: NAME=VALUE …`.
 fn parse_show(text: &[u8]) -> Devices {
     let line = |line: &[u8]| {
         let (minor, words) = std::str::from_utf8(line).ok()?.split_once(':')?;
@@ -176,7 +185,7 @@ fn parse_show(text: &[u8]) -> Devices {
             _ => None,
         };
         let protocols = words.iter().filter(|(word, _)| *word == "protocol");
-        let said = Said {
+        let said = DeviceReport {
             protocol: protocols
                 .filter_map(|(_, word)| DrbdProtocol::from_word(word))
                 .min(),
@@ -214,7 +223,7 @@ mod tests {
     use super::*;
     use crate::facts::{Key, Subject};
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     const TABLE: &str = "version: 8.4.11 (api:1/proto:86-101)\nsrcversion: 0123456789ABCDEF0123456\n \
         0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----\n    \
@@ -229,17 +238,17 @@ mod tests {
         Question::Run(Tool::Drbdsetup, SHOW.map(str::to_owned).to_vec())
     }
 
-    fn collect(host: &Fake, without_programs: bool) -> FactSet {
+    fn collect(host: &FakeHost, without_programs: bool) -> FactSet {
         let mut facts = FactSet::default();
         for name in ["drbd0", "drbd1", "drbd2", "drbd3", "drbd10"] {
-            facts.know(
+            facts.insert_known(
                 &Subject::device(name),
                 &device::KIND,
                 DeviceKind::Drbd,
                 Source::file("x"),
             );
         }
-        facts.know(
+        facts.insert_known(
             &Subject::device("sda"),
             &device::KIND,
             DeviceKind::Disk,
@@ -256,8 +265,11 @@ mod tests {
         facts
     }
 
-    /// A fact of each device in turn; `?` where it is unknown.
-    fn all<T: crate::facts::FactValue + ToString>(facts: &FactSet, key: &Key<T>) -> String {
+    /// The fact for each device; `?` is unknown.
+    fn fact_by_device<T: crate::facts::FactValue + ToString>(
+        facts: &FactSet,
+        key: &Key<T>,
+    ) -> String {
         let one = |name: &str| {
             facts
                 .value(&Subject::device(name), key)
@@ -271,24 +283,38 @@ mod tests {
     #[test]
     fn the_kernel_says_what_is_in_force_and_drbdsetup_the_rest() {
         let both = collect(
-            &Fake::default().file(PROC, TABLE).answer(asking(), SHOWN),
+            &FakeHost::default()
+                .file(PROC, TABLE)
+                .answer(asking(), SHOWN),
             false,
         );
-        assert_eq!(all(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
-        assert_eq!(all(&both, &device::DRBD_ORDERING), "drain flush ? ? ?");
-        assert_eq!(all(&both, &device::DRBD_MD_FLUSHES), "false true ? ? ?");
+        assert_eq!(fact_by_device(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
+        assert_eq!(
+            fact_by_device(&both, &device::DRBD_ORDERING),
+            "drain flush ? ? ?"
+        );
+        assert_eq!(
+            fact_by_device(&both, &device::DRBD_MD_FLUSHES),
+            "false true ? ? ?"
+        );
         let of_9 = collect(
-            &Fake::default().file(PROC, OF_9).answer(asking(), SHOWN),
+            &FakeHost::default().file(PROC, OF_9).answer(asking(), SHOWN),
             false,
         );
         assert_eq!(
-            all(&of_9, &device::DRBD_PROTOCOL),
+            fact_by_device(&of_9, &device::DRBD_PROTOCOL),
             "C ? ? ? A",
             "the weakest of several"
         );
-        assert_eq!(all(&of_9, &device::DRBD_ORDERING), "flush none ? ? ?");
-        let old = collect(&Fake::default().file(PROC, TABLE), false);
-        assert_eq!(all(&old, &device::DRBD_ORDERING), "drain flush ? ? ?");
+        assert_eq!(
+            fact_by_device(&of_9, &device::DRBD_ORDERING),
+            "flush none ? ? ?"
+        );
+        let old = collect(&FakeHost::default().file(PROC, TABLE), false);
+        assert_eq!(
+            fact_by_device(&old, &device::DRBD_ORDERING),
+            "drain flush ? ? ?"
+        );
         let why = old.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
         assert!(
             matches!(
@@ -304,24 +330,26 @@ mod tests {
 
     #[test]
     fn without_programs_or_devices_none_is_run() {
-        let host = Fake::default().file(PROC, TABLE).answer(asking(), SHOWN);
+        let host = FakeHost::default()
+            .file(PROC, TABLE)
+            .answer(asking(), SHOWN);
         let facts = collect(&host, true);
-        assert_eq!(all(&facts, &device::DRBD_PROTOCOL), "C ? ? ? A");
+        assert_eq!(fact_by_device(&facts, &device::DRBD_PROTOCOL), "C ? ? ? A");
         let why = facts.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
         assert!(
             matches!(
                 why,
                 Reading::Unknown {
-                    why: Why::NotCollected,
+                    why: UnknownReason::NotCollected,
                     ..
                 }
             ),
             "{why:?}"
         );
-        assert!(!host.asked().contains(&asking()));
-        let host = Fake::default();
+        assert!(!host.asked_questions().contains(&asking()));
+        let host = FakeHost::default();
         run(&host, &Request::default(), &mut FactSet::default());
-        assert!(host.asked().is_empty());
+        assert!(host.asked_questions().is_empty());
     }
 
     #[test]
@@ -337,7 +365,7 @@ mod tests {
             ([no, yes, None], Some("flush")),
         ] {
             assert_eq!(
-                ordering(allowed).map(DrbdOrdering::word),
+                ordering(allowed).map(DrbdOrdering::as_str),
                 expect,
                 "{allowed:?}"
             );
@@ -348,7 +376,7 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm_and_a_bad_line_costs_itself(bad: Vec<u8>) {
             let bad = bad.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>();
-            // A line below a device is its own, so this one stands below a device that has had it.
+            // A second line of a device that already had one.
             let table = [TABLE.as_bytes(), b" 11: cs:Unconfigured\nwo:f\n", &bad, b"\n 12: cs:Unconfigured\n"].concat();
             let (clean, noisy) = (parse_proc(TABLE.as_bytes()), parse_proc(&table));
             prop_assume!(!bad.windows(5).any(|part| part == b": cs:"));

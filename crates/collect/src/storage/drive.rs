@@ -1,77 +1,76 @@
-//! Answers of the disks themselves, asked as root: write caches, volatile caches, warnings,
-//! rotation.
+//! Answers of the disks themselves, which only root can query: write caches, warnings, rotation,
+//! zones.
 //!
-//! Only disks below a mount or an unused device are asked. Their number is bounded, several are
-//! asked at a time, and each with the tool for its kind ([`nvme`], [`smart`], [`flag`]). Judging
-//! the answers is left to `durability`. A sleeping disk is not woken, so its answers stay unknown.
+//! Only disks below a mount or an unused device are queried: a bounded number, several at a time,
+//! each with the tool for its kind ([`nvme`], [`smart`], [`write_cache_flag`]). Verdicts are left
+//! to `durability`. A disk in standby is not woken, so its answers stay unknown.
 
-mod questions {
-    //! One disk: the tools that are asked about it, what they printed, and the facts that come of
-    //! it.
+mod drive_query {
+    //! Queries of one disk: the tools, their output, and the facts from it.
     //!
-    //! Which tool tells what is left to the file of each.
+    //! What each tool reports is left to its module.
 
     use std::collections::BTreeSet;
 
-    use crate::facts::{FactValue, Key, KeyInfo, Reading, Remedy, Source, Value, Why};
-    use crate::host::{Host, MissKind, Tool};
-    use crate::quote::shell;
-    use crate::refusal::refused;
+    use crate::escape::shell;
+    use crate::facts::{FactValue, Key, KeyInfo, Reading, Remedy, Source, UnknownReason, Value};
+    use crate::host::{Host, HostErrorKind, Tool};
+    use crate::refusal::error_reading;
     use crate::text::json;
 
     #[derive(Default)]
     pub struct DriveFacts {
         pub facts: Vec<(KeyInfo, Reading<Value>)>,
-        /// Tools that did not answer in time.
-        pub late: BTreeSet<Tool>,
+        pub timed_out: BTreeSet<Tool>,
     }
 
     impl DriveFacts {
-        pub fn put<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
+        pub fn insert<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
             self.facts
                 .push((key.info, reading.map(FactValue::into_value)));
         }
     }
 
-    /// Asks the tools about one disk.
-    pub struct Questions<'a> {
+    /// Runs tools for one disk.
+    pub struct DriveQuery<'a> {
         pub host: &'a dyn Host,
         pub node: &'a str,
-        pub late: &'a BTreeSet<Tool>,
-        /// Why nothing is asked; it is then the answer to every question.
-        pub unasked: Option<&'a Reading<Value>>,
+        pub timed_out: &'a BTreeSet<Tool>,
+        /// If set, no tool runs and every fact gets this reading.
+        pub refusal: Option<&'a Reading<Value>>,
     }
 
-    impl Questions<'_> {
-        /// The output of a tool for these arguments before the disk's node, or why there is none.
-        pub fn ask(
+    impl DriveQuery<'_> {
+        /// Runs the tool with these arguments and the disk's node.
+        pub fn run_tool(
             &self,
             tool: Tool,
             words: &[&str],
             drive: &mut DriveFacts,
         ) -> Result<ToolOutput, Reading<Value>> {
-            if let Some(reading) = self.unasked {
+            if let Some(reading) = self.refusal {
                 return Err(reading.clone());
             }
             let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
-            let argv = shell::line(&tool.name(), &arguments);
-            if self.late.contains(&tool) || drive.late.contains(&tool) {
-                let says = format!("{argv}: not asked, because it timed out before");
-                return Err(Reading::unknown(Why::TimedOut, says));
+            let argv = shell::command_line(&tool.name(), &arguments);
+            if self.timed_out.contains(&tool) || drive.timed_out.contains(&tool) {
+                let says = format!("{argv}: not run, because it timed out before");
+                return Err(Reading::unknown(UnknownReason::TimedOut, says));
             }
             match self.host.run(tool, &arguments) {
                 Ok(text) => Ok(ToolOutput { text, argv }),
                 Err(miss) => Err(match miss.kind {
-                    MissKind::Absent => {
-                        refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned()))
+                    HostErrorKind::Absent => error_reading(&miss, &argv)
+                        .with_remedy(Remedy::Install(tool.package().to_owned())),
+                    HostErrorKind::TimedOut => {
+                        drive.timed_out.insert(tool);
+                        error_reading(&miss, &argv)
                     }
-                    MissKind::TimedOut => {
-                        drive.late.insert(tool);
-                        refused(&miss, &argv)
+                    // Already root, so *run as root* is no remedy.
+                    HostErrorKind::Denied => {
+                        Reading::unknown(UnknownReason::Denied, format!("{argv}: {miss}"))
                     }
-                    // For root itself, becoming root is no remedy.
-                    MissKind::Denied => Reading::unknown(Why::Denied, format!("{argv}: {miss}")),
-                    _ => refused(&miss, &argv),
+                    _ => error_reading(&miss, &argv),
                 }),
             }
         }
@@ -89,47 +88,51 @@ mod questions {
             }
         }
 
-        /// The JSON document in it; null where there is none.
+        /// Null if there is no JSON.
         pub fn json(&self) -> serde_json::Value {
-            json::first(&self.text)
+            json::first_object(&self.text)
                 .map(|(first, _)| first)
                 .unwrap_or_default()
         }
 
-        /// A known reading of the value, or that the answer lacks `what`.
+        /// *Absent* without a value; `what` is the field that the answer lacks.
         pub fn reading<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
             match value {
                 Some(value) => Reading::known(value, self.source()),
-                None => {
-                    Reading::unknown(Why::Absent, format!("`{}` does not tell {what}", self.argv))
-                }
+                None => Reading::unknown(
+                    UnknownReason::Absent,
+                    format!("`{}` does not report {what}", self.argv),
+                ),
             }
         }
 
-        /// The same for what every answer holds: without it the answer is not whole.
+        /// For a field of every answer: *malformed* without it.
         pub fn required<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
             match value {
                 Some(value) => Reading::known(value, self.source()),
-                None => Reading::unknown(Why::Malformed, format!("`{}` lacks {what}", self.argv)),
+                None => Reading::unknown(
+                    UnknownReason::Malformed,
+                    format!("`{}` lacks {what}", self.argv),
+                ),
             }
         }
     }
 
-    /// The same refusal for a fact of another type.
-    pub fn unknown<T>(refusal: &Reading<Value>) -> Reading<T> {
+    /// The refusal for a fact of another type.
+    pub fn refusal_as<T>(refusal: &Reading<Value>) -> Reading<T> {
         refusal
             .clone()
             .and_then(|_| Err("it was refused".to_owned()))
     }
 }
-mod flag {
-    //! The write cache flag alone, as hdparm (SATA), sdparm (SCSI) and smartctl's text print it.
+mod write_cache_flag {
+    //! Just the write cache flag, from hdparm (SATA), sdparm (SCSI) or smartctl's text.
     //!
-    //! Words follow hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools
-    //! (scsiprint.cpp, ataprint.cpp). A SATA disk behind a SAS controller answers both hdparm and
-    //! sdparm, so the first tool that knows the flag decides.
+    //! Output follows hdparm.c, sdparm (mode page *Caching*) and smartmontools (scsiprint.cpp,
+    //! ataprint.cpp). A SATA disk behind a SAS controller answers both hdparm and sdparm, so the
+    //! first tool with an answer decides.
 
-    use super::questions::{DriveFacts, Questions, unknown};
+    use super::drive_query::{DriveFacts, DriveQuery, refusal_as};
     use crate::facts::Reading;
     use crate::facts::catalog::device::{self, DriveCache};
     use crate::host::Tool;
@@ -141,22 +144,21 @@ mod flag {
     const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
     const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
-    /// Asks a disk that appears as a SCSI disk and may be none.
-    pub fn ask_shown(questions: &Questions) -> DriveFacts {
+    /// For a disk that appears as SCSI and may be something else.
+    pub fn query_presented_disk(questions: &DriveQuery) -> DriveFacts {
         let mut drive = DriveFacts::default();
-        let cache = first(questions, &[SDPARM, SMARTCTL], None, &mut drive);
-        drive.put(&device::DRIVE_CACHE, cache);
+        let cache = first_answer(questions, &[SDPARM, SMARTCTL], None, &mut drive);
+        drive.insert(&device::DRIVE_CACHE, cache);
         drive
     }
 
-    /// Asks a physical disk with any tool that knows the flag; `otherwise` is recorded where none
-    /// does.
-    pub fn by_any(
-        questions: &Questions,
+    /// For a physical disk; `otherwise` is recorded if no tool reports the flag.
+    pub fn query_any_tool(
+        questions: &DriveQuery,
         otherwise: Reading<DriveCache>,
         drive: &mut DriveFacts,
     ) -> Reading<DriveCache> {
-        first(
+        first_answer(
             questions,
             &[SMARTCTL, SDPARM, HDPARM],
             Some(otherwise),
@@ -164,17 +166,17 @@ mod flag {
         )
     }
 
-    fn first(
-        questions: &Questions,
+    fn first_answer(
+        questions: &DriveQuery,
         tools: &[(Tool, &[&str])],
         otherwise: Option<Reading<DriveCache>>,
         drive: &mut DriveFacts,
     ) -> Reading<DriveCache> {
         let mut why = otherwise;
         for (tool, words) in tools {
-            let reading = match questions.ask(*tool, words, drive) {
+            let reading = match questions.run_tool(*tool, words, drive) {
                 Ok(answer) => answer.reading(flag(&answer.text), "the write cache"),
-                Err(refusal) => unknown(&refusal),
+                Err(refusal) => refusal_as(&refusal),
             };
             if reading.is_known() {
                 return reading;
@@ -184,12 +186,12 @@ mod flag {
         why.unwrap_or_else(Reading::not_collected)
     }
 
-    /// The flag in any of their texts; two lines that differ say nothing.
+    /// From any tool's text; `None` if two lines differ.
     pub fn flag(answer: &[u8]) -> Option<DriveCache> {
         let text = String::from_utf8_lossy(answer);
         let mut found: Option<DriveCache> = None;
         for line in text.lines() {
-            let Some(cache) = in_line(line.trim()) else {
+            let Some(cache) = parse_flag_line(line.trim()) else {
                 continue;
             };
             if found.is_some_and(|before| before != cache) {
@@ -200,7 +202,7 @@ mod flag {
         found
     }
 
-    fn in_line(line: &str) -> Option<DriveCache> {
+    fn parse_flag_line(line: &str) -> Option<DriveCache> {
         if let Some(value) = line
             .strip_prefix("write-caching")
             .and_then(|rest| rest.trim_start().strip_prefix('='))
@@ -232,55 +234,56 @@ mod flag {
 mod capacitor;
 mod nvme;
 mod smart {
-    //! SATA and SAS disks: `smartctl -i -g wcache` for write cache, rotation speed and zones;
-    //! hdparm or sdparm for the cache where smartctl does not print it.
+    //! SATA and SAS disks: write cache, rotation speed and zones from `smartctl -i -g wcache`;
+    //! hdparm or sdparm if smartctl does not print the cache.
     //!
     //! Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested
-    //! (`-q noserial`), and a disk in standby stays there (`-n standby`). For a SAS disk smartctl
-    //! prints the cache only in its text, not in its JSON.
+    //! (`-q noserial`), and a disk in standby stays there (`-n standby`). For a SAS disk the cache
+    //! is only in smartctl's text, not in its JSON.
 
     use serde_json::Value as Json;
 
-    use super::flag;
-    use super::questions::{DriveFacts, Questions, ToolOutput, unknown};
+    use super::drive_query::{DriveFacts, DriveQuery, ToolOutput, refusal_as};
+    use super::write_cache_flag;
     use crate::facts::catalog::device::{self, DriveCache, Shingled};
-    use crate::facts::{Reading, Remedy, Why};
+    use crate::facts::{Reading, Remedy, UnknownReason};
     use crate::host::Tool;
 
-    pub fn ask(questions: &Questions) -> DriveFacts {
+    pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
         let mut drive = DriveFacts::default();
         let words = [
             "-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache",
         ];
-        let answer = match questions.ask(Tool::Smartctl, &words, &mut drive) {
+        let answer = match questions.run_tool(Tool::Smartctl, &words, &mut drive) {
             Ok(answer) => answer,
             Err(refusal) => {
-                drive.put(&device::RPM, unknown(&refusal));
-                drive.put(&device::SHINGLED, unknown(&refusal));
-                let cache = flag::by_any(questions, unknown(&refusal), &mut drive);
-                drive.put(&device::DRIVE_CACHE, cache);
+                drive.insert(&device::RPM, refusal_as(&refusal));
+                drive.insert(&device::SHINGLED, refusal_as(&refusal));
+                let cache =
+                    write_cache_flag::query_any_tool(questions, refusal_as(&refusal), &mut drive);
+                drive.insert(&device::DRIVE_CACHE, cache);
                 return drive;
             }
         };
         let json = answer.json();
-        if sleeps(&json) {
-            drive.put(&device::RPM, asleep(&answer));
-            drive.put(&device::SHINGLED, asleep(&answer));
-            drive.put(&device::DRIVE_CACHE, asleep(&answer));
+        if is_asleep(&json) {
+            drive.insert(&device::RPM, asleep_reading(&answer));
+            drive.insert(&device::SHINGLED, asleep_reading(&answer));
+            drive.insert(&device::DRIVE_CACHE, asleep_reading(&answer));
             return drive;
         }
         let cache = match cache(&json) {
             Some(cache) => Reading::known(cache, answer.source()),
-            None => flag::by_any(
+            None => write_cache_flag::query_any_tool(
                 questions,
                 answer.reading(None, "the write cache"),
                 &mut drive,
             ),
         };
-        drive.put(&device::DRIVE_CACHE, cache);
-        drive.put(&device::RPM, rpm(&answer, &json));
+        drive.insert(&device::DRIVE_CACHE, cache);
+        drive.insert(&device::RPM, rpm(&answer, &json));
         if hides_zones(&json) {
-            drive.put(
+            drive.insert(
                 &device::SHINGLED,
                 Reading::known(Shingled::DriveManaged, answer.source()),
             );
@@ -299,15 +302,15 @@ mod smart {
     fn rpm(answer: &ToolOutput, json: &Json) -> Reading<u64> {
         match json.get("rotation_rate").and_then(Json::as_u64) {
             Some(0) => Reading::unknown(
-                Why::Absent,
-                format!("`{}`: nothing in it turns", answer.argv),
+                UnknownReason::Absent,
+                format!("`{}`: it has no rotating platters", answer.argv),
             ),
-            rate => answer.reading(rate, "a speed of rotation"),
+            rate => answer.reading(rate, "a rotation speed"),
         }
     }
 
-    /// Whether the disk writes in zones that it shows to nobody: by what it says, or by
-    /// smartmontools' list of models.
+    /// Whether the disk is drive-managed SMR: by its own report, or by smartmontools' list of
+    /// models.
     pub fn hides_zones(json: &Json) -> bool {
         let says = |at: &str, word: &str| {
             json.pointer(at)
@@ -322,8 +325,8 @@ mod smart {
             || scsi == Some(true)
     }
 
-    /// Whether smartctl left it alone because it sleeps: `Device is in STANDBY mode, exit(2)`.
-    pub fn sleeps(json: &Json) -> bool {
+    /// Whether smartctl skipped it: `Device is in STANDBY mode, exit(2)`.
+    pub fn is_asleep(json: &Json) -> bool {
         let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
         let text = |message: &Json| {
             message
@@ -337,13 +340,16 @@ mod smart {
         })
     }
 
-    fn asleep<T>(answer: &ToolOutput) -> Reading<T> {
+    fn asleep_reading<T>(answer: &ToolOutput) -> Reading<T> {
         Reading::unknown(
-            Why::NotCollected,
-            format!("`{}`: the disk sleeps and was not woken", answer.argv),
+            UnknownReason::NotCollected,
+            format!(
+                "`{}`: the disk is in standby and was not woken",
+                answer.argv
+            ),
         )
-        .or_try(Remedy::Do(
-            "read something from the disk to wake it, and check again".to_owned(),
+        .with_remedy(Remedy::Do(
+            "read from the disk to wake it, then check again".to_owned(),
         ))
     }
 }
@@ -351,33 +357,31 @@ mod smart {
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
-use self::questions::{DriveFacts, Questions};
+use self::drive_query::{DriveFacts, DriveQuery};
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
 use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::note::StorageNote;
-use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Scope, Subject, Value, Why};
+use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Scope, Subject, UnknownReason, Value};
 use crate::host::{Host, path_bytes};
-use crate::lookup::mount_of;
-use crate::refusal::not_run;
-use crate::text::safe;
-use crate::workers;
+use crate::lookup::mount_of_path;
+use crate::parallel;
+use crate::refusal::programs_disabled;
+use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
 
-/// The largest number of disks that are asked.
-const MOST: usize = 64;
+const MAX_DISKS: usize = 64;
 
-/// The number of disks asked at a time.
-const AT_A_TIME: usize = 8;
+const CONCURRENT_DISKS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueryMethod {
     Nvme,
-    /// SATA and SAS disks that are really there.
+    /// Physical SATA and SAS disks.
     Disk,
-    /// A SCSI disk that a hypervisor or a USB bridge presents.
-    Shown,
+    /// SCSI disks of a hypervisor or USB bridge.
+    Presented,
 }
 
 impl QueryMethod {
@@ -389,10 +393,9 @@ impl QueryMethod {
             Transport::Nvme => Some(Self::Nvme),
             Transport::Sata | Transport::Sas | Transport::Scsi => Some(Self::Disk),
             Transport::Usb | Transport::VirtioScsi | Transport::Vmware | Transport::Hyperv => {
-                Some(Self::Shown)
+                Some(Self::Presented)
             }
-            // A volume of a RAID controller is asked through its controller, a disk on the network
-            // not at all.
+            // RAID volumes are queried through their controller, network disks not at all.
             Transport::Megaraid | Transport::Raid => {
                 (facts.value(disk, &controller::VOLUME)? == "none").then_some(Self::Disk)
             }
@@ -407,63 +410,71 @@ impl QueryMethod {
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let disks = wanted(request, facts);
+    let disks = disks_to_query(request, facts);
     if disks.is_empty() {
         return;
     }
-    let partitions = Partitions::of(facts);
+    let partitions = Partitions::from_facts(facts);
     let unasked = if request.without_programs {
-        Some(not_run())
+        Some(programs_disabled())
     } else if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        Some(Reading::unknown(Why::Denied, "only root can ask a disk").or_try(Remedy::RunAsRoot))
+        Some(
+            Reading::unknown(UnknownReason::Denied, "only root can query a disk")
+                .with_remedy(Remedy::RunAsRoot),
+        )
     } else {
         None
     };
     if let Some(reading) = unasked {
-        return leave(host, &disks, &partitions, &reading, facts);
+        return record_refusal(host, &disks, &partitions, &reading, facts);
     }
-    let (asked, rest) = disks.split_at(disks.len().min(MOST));
+    let (asked, rest) = disks.split_at(disks.len().min(MAX_DISKS));
     if !rest.is_empty() {
-        let says = format!("{} disks were asked, and this one was not", asked.len());
-        leave(
+        let says = format!("{} disks were queried, and this one was not", asked.len());
+        record_refusal(
             host,
             rest,
             &partitions,
-            &Reading::unknown(Why::NotCollected, says),
+            &Reading::unknown(UnknownReason::NotCollected, says),
             facts,
         );
-        facts.warn(StorageNote::DisksBeyondBound {
+        facts.add_note(StorageNote::DisksBeyondBound {
             disks: disks.len(),
             asked: asked.len(),
         });
     }
+    // A tool that timed out on one disk is not run on the next ones.
     let mut late = BTreeSet::new();
-    for some in asked.chunks(AT_A_TIME) {
+    for some in asked.chunks(CONCURRENT_DISKS) {
         let node = |disk| facts.value(disk, &device::PATH).unwrap_or_default();
         let nodes: Vec<_> = some
             .iter()
             .map(|(disk, method)| (node(disk), *method))
             .collect();
-        let drive = workers::at_once(&nodes, |(node, method)| {
-            ask(
-                &Questions {
+        let drive = parallel::map_concurrent(&nodes, |(node, method)| {
+            query_disk(
+                &DriveQuery {
                     host,
                     node,
-                    late: &late,
-                    unasked: None,
+                    timed_out: &late,
+                    refusal: None,
                 },
                 *method,
             )
         });
         for (one, drive) in some.iter().zip(drive) {
             let disk = &one.0;
+            // A panic while parsing affects this disk only.
             let Ok(drive) = drive else {
-                let failed = Reading::unknown(Why::Malformed, "reading the disk's answers failed");
-                leave(host, slice::from_ref(one), &partitions, &failed, facts);
-                facts.warn(StorageNote::DiskUnread { disk: disk.clone() });
+                let failed = Reading::unknown(
+                    UnknownReason::Malformed,
+                    "reading the disk's answers failed",
+                );
+                record_refusal(host, slice::from_ref(one), &partitions, &failed, facts);
+                facts.add_note(StorageNote::DiskUnread { disk: disk.clone() });
                 continue;
             };
-            late.extend(&drive.late);
+            late.extend(&drive.timed_out);
             for (key, reading) in drive.facts {
                 record(disk, &partitions, &key, reading, facts);
             }
@@ -471,20 +482,19 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-fn ask(questions: &Questions, method: QueryMethod) -> DriveFacts {
+fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
     match method {
-        QueryMethod::Nvme => nvme::ask(questions),
-        QueryMethod::Disk => smart::ask(questions),
-        QueryMethod::Shown => flag::ask_shown(questions),
+        QueryMethod::Nvme => nvme::query_drive(questions),
+        QueryMethod::Disk => smart::query_drive(questions),
+        QueryMethod::Presented => write_cache_flag::query_presented_disk(questions),
     }
 }
 
-/// The partitions of each disk.
 struct Partitions(BTreeMap<Subject, Vec<Subject>>);
 
 impl Partitions {
-    /// One walk for all disks: a large host has thousands.
-    fn of(facts: &FactSet) -> Self {
+    /// One pass for all disks: a large host has thousands.
+    fn from_facts(facts: &FactSet) -> Self {
         let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
             if facts
@@ -500,12 +510,12 @@ impl Partitions {
         Self(partitions)
     }
 
-    fn on(&self, disk: &Subject) -> &[Subject] {
+    fn of_disk(&self, disk: &Subject) -> &[Subject] {
         self.0.get(disk).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A disk that hides its zones shows none to the kernel; one that shows them is known already.
+/// Hidden zones matter only if the kernel shows none.
 fn record(
     disk: &Subject,
     partitions: &Partitions,
@@ -514,44 +524,42 @@ fn record(
     facts: &mut FactSet,
 ) {
     if key.name != device::SHINGLED.name() {
-        return facts.put_value(disk, key, reading);
+        return facts.insert_value(disk, key, reading);
     }
     let known = facts.value(disk, &device::SHINGLED);
-    if known.is_some_and(Shingled::is_told) || (known.is_some() && !reading.is_known()) {
+    if known.is_some_and(Shingled::is_reported) || (known.is_some() && !reading.is_known()) {
         return;
     }
-    // A partition has its disk's zones.
-    for subject in partitions.on(disk).iter().chain([disk]) {
-        facts.put_value(subject, key, reading.clone());
+    for subject in partitions.of_disk(disk).iter().chain([disk]) {
+        facts.insert_value(subject, key, reading.clone());
     }
 }
 
-/// Asks nobody, and records the reason for every fact that the answers would have told.
-fn leave(
+/// Runs no tool; records the reason for every fact that the answers would give.
+fn record_refusal(
     host: &dyn Host,
     disks: &[(Subject, QueryMethod)],
     partitions: &Partitions,
     reading: &Reading<Value>,
     facts: &mut FactSet,
 ) {
-    let questions = Questions {
+    let questions = DriveQuery {
         host,
         node: "",
-        late: &BTreeSet::new(),
-        unasked: Some(reading),
+        timed_out: &BTreeSet::new(),
+        refusal: Some(reading),
     };
     for (disk, method) in disks {
-        for (key, reading) in ask(&questions, *method).facts {
+        for (key, reading) in query_disk(&questions, *method).facts {
             record(disk, partitions, &key, reading, facts);
         }
     }
 }
 
-/// Disks at the bottom of what was asked for, of mounts, and of unused devices, in this order and
-/// each once.
-fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
+/// Disks below the target, then mounts, then unused devices, each once.
+fn disks_to_query(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
     let asked = request.target.as_deref().map(path_bytes).and_then(|path| {
-        let node = safe(path);
+        let node = display_safe(path);
         let is_it = |device: &&Subject| {
             facts
                 .value(device, &device::PATH)
@@ -561,14 +569,14 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
             .subjects(Scope::Device)
             .find(is_it)
             .filter(|_| path.starts_with(b"/dev/"));
-        device.cloned().or_else(|| mount_of(facts, path))
+        device.cloned().or_else(|| mount_of_path(facts, path))
     });
-    let mounts = facts.which(&mount::CLASS, |class| class.is_block());
-    let unused = facts.which(&device::CONTENT, |content| content.may_be_given());
+    let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_block());
+    let unused = facts.subjects_where(&device::CONTENT, |content| content.is_available());
     let mut seen = BTreeSet::new();
     let mut disks = Vec::new();
     for top in asked.iter().chain(&mounts).chain(&unused) {
-        // One walk for all of them: what stands on the same disks is not walked twice.
+        // One walk for all: shared layers are visited once.
         let mut open = vec![top];
         while let Some(subject) = open.pop() {
             if !seen.insert(subject.clone()) {

@@ -1,9 +1,8 @@
-//! Targets inside device-mapper devices (linear, thin, cache …), where linear ones begin, the write
-//! mode of a cache, and the state of targets that have one, from dmsetup(8) as root, once for the
-//! whole host.
+//! Targets of device-mapper devices (linear, thin, cache …): offsets of linear ones, mode of a
+//! cache, and state, from dmsetup(8) as root, once for the host.
 //!
-//! The host's redaction decides which parts of its tables are passed on. A volume may have several
-//! targets; an unlisted one is `other`. The state is known when `dmsetup status` lists the same
+//! The host's redaction decides which parts of the tables are passed on. A volume may have several
+//! targets; an unlisted one is `other`. The state is known if `dmsetup status` lists the same
 //! targets as `dmsetup table`.
 
 mod status;
@@ -14,19 +13,18 @@ use self::status::TargetStatus;
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
 use crate::facts::catalog::host as machine;
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::host::{Host, MissKind, Tool};
-use crate::refusal::{not_run, refused};
-use crate::text::safe;
-use crate::workers;
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::host::{Host, HostErrorKind, Tool};
+use crate::parallel;
+use crate::refusal::{error_reading, programs_disabled};
+use crate::text::display_safe;
 
-/// Reads device-mapper's tables.
 pub const COLLECTOR: Collector = Collector {
     id: "device-mapper targets",
     run,
 };
 
-/// One target of a device: its kind, and the words that follow.
+/// A target of a device: its type, and the following words.
 #[derive(Clone)]
 struct Target {
     kind: String,
@@ -34,32 +32,31 @@ struct Target {
 }
 
 impl Target {
-    /// Where a linear one begins and where its data does on the device below, in sectors.
-    fn begins(&self) -> Option<[u64; 2]> {
+    /// Of a linear target: start, and offset on the device below, in sectors.
+    fn start_and_offset(&self) -> Option<[u64; 2]> {
         let [start, offset] = self.words.as_slice() else {
             return None;
         };
         Some([start.parse().ok()?, offset.parse().ok()?])
     }
 
-    /// The mode of a cache, or what multipath does without a path.
+    /// Cache mode, or multipath's behaviour without paths.
     fn mode(&self) -> Option<&str> {
         self.words.first().map(String::as_str)
     }
 
-    /// Whether it is the status of a thin pool in a capture of walwise 0.1, which held nothing of
-    /// other targets.
+    /// A thin-pool status from a walwise 0.1 capture, which lacked other targets.
     fn is_of_older_capture(&self) -> bool {
         let is_pair = matches!(self.words.as_slice(), [metadata, _] if metadata.contains('/'));
         self.kind == "thin-pool" && (is_pair || self.words == ["failed"])
     }
 
-    /// Its state, where these are the words of its status.
+    /// For the words of a status, not of a table.
     fn status(&self, name: &str) -> Result<TargetStatus, String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let unknown = || {
             format!(
-                "the status of {name} ({}) is not whole, or holds an unknown word",
+                "the status of {name} ({}) is incomplete, or has an unknown value",
                 self.kind
             )
         };
@@ -67,25 +64,25 @@ impl Target {
     }
 }
 
-/// The targets of each device, by its name.
+/// By device name.
 type Tables = BTreeMap<String, Vec<Target>>;
 
-/// The unit of a table, in bytes.
+/// Bytes per unit of a table.
 const SECTOR: u64 = 512;
 
-/// The largest alignment that is told, as a power of two of sectors: 1 MiB.
-const MOST_ALIGNED: u32 = 11;
+/// Log2 of the largest reported alignment in sectors: 1 MiB.
+const MAX_ALIGNMENT_BITS: u32 = 11;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices: Vec<(Subject, String)> = facts
-        .known(&device::DM_NAME)
+        .known_values(&device::DM_NAME)
         .into_iter()
         .map(|(subject, name)| (subject.clone(), name))
         .collect();
     if devices.is_empty() {
         return;
     }
-    let (table, status) = ask(host, request, facts);
+    let (table, status) = query_dmsetup(host, request, facts);
     let table: Reading<Tables> = table.map(|text| parse_table(&text));
     let status: Reading<Tables> = status.map(|text| parse_table(&text));
     let of_table = Source::Command {
@@ -95,12 +92,12 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let found = table.as_ref().then(|table, _| match table.get(&name) {
             Some(targets) => Reading::known(targets.clone(), of_table.clone()),
             None => Reading::unknown(
-                Why::Malformed,
+                UnknownReason::Malformed,
                 format!("`dmsetup table` does not list {name}"),
             ),
         });
-        put_state(&subject, &found, &status, &name, facts);
-        // Other kinds are known from their ids, and their names tell their contents.
+        record_state(&subject, &found, &status, &name, facts);
+        // The UUIDs of other kinds imply their targets, so an unread table is no gap there.
         let kind = facts.value(&subject, &device::KIND);
         if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {
             describe(&subject, &found, facts);
@@ -108,8 +105,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The state of a device, the worst of its targets; fine where none has a state.
-fn put_state(
+/// The worst state of its targets; fine if no target has one.
+fn record_state(
     subject: &Subject,
     found: &Reading<Vec<Target>>,
     status: &Reading<Tables>,
@@ -129,8 +126,8 @@ fn put_state(
         }
         (Some(kinds), _) => status.clone().and_then(|all| {
             let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
-            // A volume is as good as its pool (`thin_status` in drivers/md/dm-thin.c), which is
-            // what older captures hold.
+            // A thin volume has its pool's state (`thin_status` in drivers/md/dm-thin.c); older
+            // captures have just that.
             let is_by_pool = listed.is_empty() && kinds.iter().all(|kind| kind == "thin");
             if is_by_pool && all.values().flatten().any(Target::is_of_older_capture) {
                 return Ok(vec![MappingState::Fine.into()]);
@@ -147,26 +144,26 @@ fn put_state(
             .clone()
             .map(|parts| parts.into_iter().flat_map(list).collect::<Vec<String>>())
     };
-    facts.put(subject, &device::DM_FAILED, each(|part| part.failed));
-    facts.put(subject, &device::DM_LAGGING, each(|part| part.lagging));
+    facts.insert(subject, &device::DM_FAILED, each(|part| part.failed));
+    facts.insert(subject, &device::DM_LAGGING, each(|part| part.lagging));
     let targets = bearing.value().map(Vec::as_slice).unwrap_or_default();
     if targets.iter().any(|target| target == "cache") {
         let dirty = parts
             .clone()
             .map(|parts| parts.iter().filter_map(|part| part.dirty).sum());
-        facts.put(subject, &device::DM_DIRTY, dirty);
+        facts.insert(subject, &device::DM_DIRTY, dirty);
     }
     if targets.iter().any(|target| target == "thin-pool") {
         let shares = parts.clone().and_then(|parts| {
-            let shares = parts.into_iter().find_map(|part| part.shares);
-            shares.ok_or_else(|| "the pool has failed and reports no numbers".to_owned())
+            let shares = parts.into_iter().find_map(|part| part.used_percent);
+            shares.ok_or_else(|| "the pool has failed and reports no usage".to_owned())
         });
-        facts.put(
+        facts.insert(
             subject,
             &device::THIN_METADATA,
             shares.clone().map(|[metadata, _]| metadata),
         );
-        facts.put(subject, &device::THIN_DATA, shares.map(|[_, data]| data));
+        facts.insert(subject, &device::THIN_DATA, shares.map(|[_, data]| data));
     }
     let state = parts.map(|parts| {
         parts
@@ -175,7 +172,7 @@ fn put_state(
             .max()
             .unwrap_or(MappingState::Fine)
     });
-    facts.put(subject, &device::DM_STATE, state);
+    facts.insert(subject, &device::DM_STATE, state);
 }
 
 fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet) {
@@ -184,17 +181,17 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
             .value()
             .is_some_and(|all| all.iter().any(|one| one.kind == target))
     };
-    facts.put(
+    facts.insert(
         subject,
         &device::DM_TARGETS,
         found
             .clone()
             .map(|all| all.into_iter().map(|one| one.kind).collect()),
     );
-    facts.put(subject, &device::DM_ALIGNMENT, alignment(found));
+    facts.insert(subject, &device::DM_ALIGNMENT, alignment(found));
     if is("cache") || is("writecache") {
         let mode = found.clone().and_then(|all| {
-            // A write cache always holds back; the worse of several counts.
+            // A writecache always holds writes back; the worst of several counts.
             let held = all.iter().any(|one| {
                 one.kind == "writecache" || one.kind == "cache" && one.mode() == Some("writeback")
             });
@@ -203,14 +200,14 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
                 .any(|one| one.kind == "cache" && one.mode().is_none());
             match (held, unread) {
                 (true, _) => Ok(DmCacheMode::Writeback),
-                (false, true) => Err("a cache without a mode".to_owned()),
+                (false, true) => Err("cache without a mode".to_owned()),
                 (false, false) => {
                     let cache = all.iter().find(|one| one.kind == "cache");
-                    DmCacheMode::read(cache.and_then(Target::mode).ok_or("no mode")?)
+                    DmCacheMode::parse_word(cache.and_then(Target::mode).ok_or("no mode")?)
                 }
             }
         });
-        facts.put(subject, &device::DM_CACHE_MODE, mode);
+        facts.insert(subject, &device::DM_CACHE_MODE, mode);
     }
     if is("multipath") {
         let waits = found.clone().and_then(|all| {
@@ -224,41 +221,43 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
                 _ => Err("multipath without its features".to_owned()),
             }
         });
-        facts.put(subject, &device::DM_QUEUE_IF_NO_PATH, waits);
+        facts.insert(subject, &device::DM_QUEUE_IF_NO_PATH, waits);
     }
 }
 
-/// What divides every place where a device that is only linear begins.
+/// The largest power of two that divides all starts and offsets of an all-linear device.
 fn alignment(found: &Reading<Vec<Target>>) -> Reading<u64> {
     if found
         .value()
         .is_some_and(|all| all.iter().any(|one| one.kind != "linear"))
     {
-        return Reading::unknown(Why::Absent, "its targets are not all linear");
+        return Reading::unknown(UnknownReason::Absent, "its targets are not all linear");
     }
     found.clone().and_then(|all| {
-        let places: Option<Vec<[u64; 2]>> = all.iter().map(Target::begins).collect();
-        let places = places.ok_or("a linear target without its places")?;
+        let places: Option<Vec<[u64; 2]>> = all.iter().map(Target::start_and_offset).collect();
+        let places = places.ok_or("linear target without its offsets")?;
         let bits = places
             .as_flattened()
             .iter()
             .fold(0, |bits, place| bits | place);
-        Ok(SECTOR << bits.trailing_zeros().min(MOST_ALIGNED))
+        Ok(SECTOR << bits.trailing_zeros().min(MAX_ALIGNMENT_BITS))
     })
 }
 
-/// Table and status, asked side by side.
-fn ask(
+/// Table and status, queried in parallel.
+fn query_dmsetup(
     host: &dyn Host,
     request: &Request,
     facts: &FactSet,
 ) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
     if request.without_programs {
-        return (not_run(), not_run());
+        return (programs_disabled(), programs_disabled());
     }
     if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        let denied =
-            || Reading::unknown(Why::Denied, "dmsetup needs root").or_try(Remedy::RunAsRoot);
+        let denied = || {
+            Reading::unknown(UnknownReason::Denied, "dmsetup needs root")
+                .with_remedy(Remedy::RunAsRoot)
+        };
         return (denied(), denied());
     }
     let run = |what: &'static str| match host.run(Tool::Dmsetup, &[what]) {
@@ -268,15 +267,17 @@ fn ask(
                 argv: format!("dmsetup {what}"),
             },
         ),
-        Err(miss) if miss.kind == MissKind::Absent => refused(&miss, &format!("dmsetup {what}"))
-            .or_try(Remedy::Install(Tool::Dmsetup.package().to_owned())),
-        Err(miss) => refused(&miss, &format!("dmsetup {what}")),
+        Err(miss) if miss.kind == HostErrorKind::Absent => {
+            error_reading(&miss, &format!("dmsetup {what}"))
+                .with_remedy(Remedy::Install(Tool::Dmsetup.package().to_owned()))
+        }
+        Err(miss) => error_reading(&miss, &format!("dmsetup {what}")),
     };
-    let (status, table) = workers::beside(|| run("status"), || run("table"));
+    let (status, table) = parallel::join(|| run("status"), || run("table"));
     (table, status)
 }
 
-/// One line per target of a table or a status: `NAME: TARGET [WORD…]`.
+/// Lines `NAME: TARGET [WORD…]` of a table or status.
 fn parse_table(text: &[u8]) -> Tables {
     let mut table = Tables::new();
     for (name, mut words) in lines(text) {
@@ -285,7 +286,10 @@ fn parse_table(text: &[u8]) -> Tables {
             kind: kind.to_owned(),
             words: words.map(str::to_owned).collect(),
         };
-        table.entry(safe(name.as_bytes())).or_default().push(target);
+        table
+            .entry(display_safe(name.as_bytes()))
+            .or_default()
+            .push(target);
     }
     table
 }
@@ -303,13 +307,13 @@ mod tests {
 
     use super::*;
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     fn asking(what: &str) -> Question {
         Question::Run(Tool::Dmsetup, vec![what.to_owned()])
     }
 
-    fn collect(host: &Fake, privileged: bool, without_programs: bool) -> FactSet {
+    fn collect(host: &FakeHost, privileged: bool, without_programs: bool) -> FactSet {
         let mut facts = FactSet::default();
         for (name, dm, kind) in [
             ("dm-0", "vg-pool-tpool", "lvm"),
@@ -319,15 +323,15 @@ mod tests {
             ("dm-4", "vg-new", "lvm"),
         ] {
             let subject = Subject::device(name);
-            facts.know(&subject, &device::DM_NAME, dm.to_owned(), Source::file("x"));
-            facts.know(
+            facts.insert_known(&subject, &device::DM_NAME, dm.to_owned(), Source::file("x"));
+            facts.insert_known(
                 &subject,
                 &device::KIND,
                 DeviceKind::from_word(kind).unwrap(),
                 Source::file("x"),
             );
         }
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &machine::PRIVILEGED,
             privileged,
@@ -349,9 +353,9 @@ mod tests {
         vg-hot: cache 8 27/4096 128 512/1024 10 2 5 1 0 9 7 1 writethrough 2 ? 2048 ? 0 rw -\n\
         vg-hot: writecache 0 4096 100 20\n";
 
-    fn machine() -> Fake {
+    fn machine() -> FakeHost {
         let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
-        Fake::default()
+        FakeHost::default()
             .answer(asking("table"), table)
             .answer(asking("status"), STATUS)
     }
@@ -387,9 +391,10 @@ mod tests {
 
     #[test]
     fn without_root_or_programs_nothing_is_run_and_it_says_why() {
-        for (privileged, without, why) in
-            [(false, false, Why::Denied), (true, true, Why::NotCollected)]
-        {
+        for (privileged, without, why) in [
+            (false, false, UnknownReason::Denied),
+            (true, true, UnknownReason::NotCollected),
+        ] {
             let host = machine();
             let facts = collect(&host, privileged, without);
             let reading = facts.get(&Subject::device("dm-1"), &device::DM_TARGETS);
@@ -397,14 +402,13 @@ mod tests {
                 matches!(reading, Reading::Unknown { why: w, .. } if w == why),
                 "{reading:?}"
             );
-            assert!(host.asked().is_empty());
+            assert!(host.asked_questions().is_empty());
             let crypt = facts.get(&Subject::device("dm-3"), &device::DM_TARGETS);
             assert_eq!(crypt, Reading::not_collected(), "its id tells what it is");
         }
     }
 
-    /// A line that is lost, doubled, cut or holds a word that is unknown costs the state of its
-    /// device and no other.
+    /// A lost, doubled, truncated or unknown line makes only its own device's state unknown.
     #[test]
     fn a_state_is_known_from_a_whole_answer_only() {
         let lines: Vec<&str> = STATUS.lines().collect();
@@ -433,7 +437,7 @@ mod tests {
                     let unknown = matches!(
                         state,
                         Reading::Unknown {
-                            why: Why::Malformed,
+                            why: UnknownReason::Malformed,
                             ..
                         }
                     );
@@ -454,7 +458,7 @@ mod tests {
         );
     }
 
-    /// A capture of walwise 0.1 holds the use of pools and nothing else, and keeps its meaning.
+    /// A capture of walwise 0.1 has only the usage of pools, and keeps its meaning.
     #[test]
     fn an_older_capture_is_read_as_before() {
         for (pool, state) in [
@@ -481,7 +485,7 @@ mod tests {
 
     #[test]
     fn a_failed_pool_and_a_cache_without_a_mode_are_unknown() {
-        let host = Fake::default()
+        let host = FakeHost::default()
             .answer(
                 asking("table"),
                 "vg-pool-tpool: thin-pool \nvg-hot: cache \n",
@@ -513,12 +517,16 @@ mod tests {
             ("vg-new: linear 0 2047\n", Some(512)),
             ("vg-new: linear 0 0\n", Some(1 << 20)),
             ("vg-new: linear 0 2048\nvg-new: striped \n", None),
-            // A capture of before, and a table that was not understood.
+            // An older capture, and a table that could not be parsed.
             ("vg-new: linear \n", None),
             ("vg-new: linear 0 x\n", None),
             ("vg-new: linear 0 2048\nvg-new: linear \n", None),
         ] {
-            let facts = collect(&Fake::default().answer(asking("table"), table), true, false);
+            let facts = collect(
+                &FakeHost::default().answer(asking("table"), table),
+                true,
+                false,
+            );
             assert_eq!(
                 facts.value(&Subject::device("dm-4"), &device::DM_ALIGNMENT),
                 expect,

@@ -1,27 +1,27 @@
 //! Swap: the devices that hold it, from /proc/swaps (proc(5)).
 //!
-//! A swap file counts for the device below its mount. If a line names something that cannot be
-//! found, no other device is known to be free of swap. The same holds in an LXC container, whose
-//! /proc/swaps is synthesised by lxcfs.
+//! A swap file counts for the device below its mount. If a line names something unknown, no other
+//! device is known to be free of swap; likewise in an LXC container, whose /proc/swaps is
+//! synthesised by lxcfs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
+use crate::escape::fstab::unescape;
 use crate::facts::catalog::{device, host as machine};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::Host;
-use crate::lookup::{device_at, mount_of};
-use crate::quote::fstab::unescape;
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::lookup::{device_of_path, mount_of_path};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector { id: "swap", run };
 
 const SWAPS: &str = "/proc/swaps";
 
-/// Paths of active swap as the kernel prints them; empty where they are unknown.
-pub fn active(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
+/// As the kernel prints them; empty if unknown.
+pub fn active_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
     if facts
         .value(&Subject::host(), &machine::CONTAINER)
         .is_some_and(|container| container == "lxc")
@@ -39,6 +39,7 @@ pub fn active(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
             .map(|(path, _)| unescape(path))
     };
     text.split(|b| *b == b'\n')
+        // The first line is the heading.
         .skip(1)
         .filter_map(path)
         .collect()
@@ -58,21 +59,21 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             .filter(|word| !word.is_empty());
         let Some(path) = words.next() else { continue };
         let Some(kind) = words.next() else {
-            lost = Some(format!("{SWAPS}: a line was cut short"));
+            lost = Some(format!("{SWAPS}: a line is truncated"));
             continue;
         };
         let path = unescape(path);
         let found = if kind == b"partition" {
-            device_at(host, &path, facts).map(|device| vec![device])
+            device_of_path(host, &path, facts).map(|device| vec![device])
         } else {
-            mount_of(facts, &path).map(|mount| facts.below(&mount).to_vec())
+            mount_of_path(facts, &path).map(|mount| facts.below(&mount).to_vec())
         };
         match found {
             Some(devices) => holders.extend(devices),
             None => {
                 lost = Some(format!(
-                    "{SWAPS}: {} is on no device that was found",
-                    safe(&path)
+                    "{SWAPS}: {} is not on any device found",
+                    display_safe(&path)
                 ));
             }
         }
@@ -81,10 +82,10 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .value(&Subject::host(), &machine::CONTAINER)
         .is_some_and(|container| container == "lxc")
     {
-        lost = lost.or_else(|| Some(format!("{SWAPS} may be that of the container alone")));
+        lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container")));
     }
     let empty: BTreeSet<Subject> = facts
-        .which(&device::SIZE, |size| *size == 0)
+        .subjects_where(&device::SIZE, |size| *size == 0)
         .into_iter()
         .collect();
     let devices: Vec<Subject> = facts
@@ -94,13 +95,13 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .collect();
     for subject in devices {
         let reading = match (&text, &lost) {
-            (Err(miss), _) => refused(miss, SWAPS),
+            (Err(miss), _) => error_reading(miss, SWAPS),
             (Ok(_), Some(detail)) if !holders.contains(&subject) => {
-                Reading::unknown(Why::Ambiguous, detail)
+                Reading::unknown(UnknownReason::Ambiguous, detail)
             }
             _ => Reading::known(holders.contains(&subject), Source::file(SWAPS)),
         };
-        facts.put(&subject, &device::SWAP, reading);
+        facts.insert(&subject, &device::SWAP, reading);
     }
 }
 
@@ -110,24 +111,24 @@ mod tests {
 
     use super::*;
     use crate::facts::catalog::mount;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     fn collect(lines: impl AsRef<[u8]>) -> [Option<bool>; 3] {
         let mut facts = FactSet::default();
         for name in ["sda1", "sda2", "dm-1"] {
-            facts.mention(&Subject::device(name));
+            facts.add_subject(&Subject::device(name));
         }
         let srv = Subject::mount("/srv");
-        facts.know(&srv, &mount::POINT, "/srv".to_owned(), Source::Assumed);
-        facts.know(&srv, &mount::IN_SIGHT, true, Source::Assumed);
-        facts.stand(&srv, &Subject::device("dm-1"));
+        facts.insert_known(&srv, &mount::POINT, "/srv".to_owned(), Source::Assumed);
+        facts.insert_known(&srv, &mount::IN_SIGHT, true, Source::Assumed);
+        facts.add_edge(&srv, &Subject::device("dm-1"));
         let text = [
             b"Filename\t\t\tType\t\tSize\tUsed\tPriority\n",
             lines.as_ref(),
         ]
         .concat();
         run(
-            &Fake::default().file(SWAPS, text),
+            &FakeHost::default().file(SWAPS, text),
             &Request::default(),
             &mut facts,
         );
@@ -146,15 +147,15 @@ mod tests {
     fn lxc_shows_a_table_of_its_own() {
         let mut facts = FactSet::default();
         let sda = Subject::device("sda");
-        facts.mention(&sda);
-        facts.know(
+        facts.add_subject(&sda);
+        facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,
             "lxc".to_owned(),
             Source::file("x"),
         );
         run(
-            &Fake::default().file(SWAPS, "Filename\tType\n"),
+            &FakeHost::default().file(SWAPS, "Filename\tType\n"),
             &Request::default(),
             &mut facts,
         );
@@ -170,8 +171,7 @@ mod tests {
     }
 
     proptest! {
-        /// Readable lines stay valid; beside a line that is not understood, no device is known to
-        /// be free of swap.
+        /// Readable lines stay valid; with an unparsed line no device is known to be free of swap.
         #[test]
         fn a_bad_line_costs_what_it_could_have_named(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),

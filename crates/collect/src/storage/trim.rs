@@ -1,24 +1,22 @@
-//! Whether the weekly trim of util-linux reaches a file system: fstrim.timer is enabled, and fstab
-//! lists the mount point (fstrim(8), `--listed-in`).
+//! Whether util-linux's weekly trim covers a file system: fstrim.timer is enabled, and fstab lists
+//! the mount point (fstrim(8), `--listed-in`).
 //!
-//! Trimming by cron or by a custom unit is not detected. A mount listed in fstab trims the whole
-//! file system, so its other mounts count as well. Before util-linux 2.33 the service trimmed
-//! everything that was mounted. The preset of a distribution is not consulted: only the link that
-//! enables the timer counts.
+//! Trimming by cron or custom units is not detected. A mount in fstab trims the whole file system,
+//! so its other mounts count too. Before util-linux 2.33 the service trimmed everything mounted.
+//! Only the link that enables the timer counts, not the distribution's preset.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::{boot, host as machine, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, Miss, MissKind, Tool, path_bytes};
-use crate::refusal::refused;
-use crate::tool_version::{not_needed, version};
-use crate::truth::Truth;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes};
+use crate::refusal::error_reading;
+use crate::ternary::Ternary;
+use crate::tool_version::{unneeded_version, version};
 use crate::version::Version;
 
-/// Concludes what is trimmed.
 pub const COLLECTOR: Collector = Collector {
     id: "trimming",
     run,
@@ -26,9 +24,8 @@ pub const COLLECTOR: Collector = Collector {
 
 const FSTAB: &str = "/etc/fstab";
 const UNITS: &str = "/etc/systemd/system";
-/// Where the timer is linked when it is enabled: by the administrator, or permanently by the
-/// distribution.
-const ENABLED: [&str; 3] = [
+/// Links that enable the timer: by the admin, or permanently by the distribution.
+const ENABLING_LINKS: [&str; 3] = [
     "/etc/systemd/system/timers.target.wants/fstrim.timer",
     "/usr/lib/systemd/system/timers.target.wants/fstrim.timer",
     "/lib/systemd/system/timers.target.wants/fstrim.timer",
@@ -37,70 +34,74 @@ const ENABLED: [&str; 3] = [
 const MASK: &str = "/etc/systemd/system/fstrim.timer";
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let mounts = facts.which(&mount::CLASS, |class| class.is_block());
+    let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_block());
     if !mounts.is_empty() {
-        facts.put(&Subject::host(), &machine::TRIM_TIMER, timer(host));
+        facts.insert(
+            &Subject::host(),
+            &machine::TRIM_TIMER,
+            is_timer_enabled(host),
+        );
     }
     let timer = facts.get(&Subject::host(), &machine::TRIM_TIMER);
     let listed = FstabMounts::from_facts(facts);
-    let is_missed = |subject: &Subject| timer.value() == Some(&true) && !listed.has(facts, subject);
+    let is_missed =
+        |subject: &Subject| timer.value() == Some(&true) && !listed.contains_mount(facts, subject);
     let (missed, others): (Vec<_>, Vec<_>) = mounts.into_iter().partition(is_missed);
-    // Only what the timer does not find in fstab depends on the release.
-    let is_needed = listed.any && !missed.is_empty();
+    // Only mounts missing from fstab depend on the release.
+    let is_needed = listed.has_entries && !missed.is_empty();
     let release = if is_needed {
         version(host, request, Tool::Mount, "--version")
     } else {
-        not_needed()
+        unneeded_version()
     };
-    facts.put(&Subject::host(), &machine::UTIL_LINUX, release);
-    let unlisted = listed.unlisted(facts);
+    facts.insert(&Subject::host(), &machine::UTIL_LINUX, release);
+    let unlisted = listed.unlisted_mount_trimmed(facts);
     for subject in missed {
-        facts.put(&subject, &mount::TRIMMED, unlisted.clone());
+        facts.insert(&subject, &mount::TRIMMED, unlisted.clone());
     }
     for subject in others {
-        facts.put(&subject, &mount::TRIMMED, timer.clone());
+        facts.insert(&subject, &mount::TRIMMED, timer.clone());
     }
 }
 
-/// Whether the timer is enabled.
-fn timer(host: &dyn Host) -> Reading<bool> {
+fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
     match host.link(Path::new(MASK)) {
         Ok(to) if path_bytes(&to) == b"/dev/null" => {
             return Reading::known(false, Source::file(MASK));
         }
         Ok(_) => {}
-        Err(miss) if no_link(&miss) => {}
-        Err(miss) => return refused(&miss, MASK),
+        Err(miss) if is_not_a_link(&miss) => {}
+        Err(miss) => return error_reading(&miss, MASK),
     }
-    for link in ENABLED {
+    for link in ENABLING_LINKS {
         match host.link(Path::new(link)) {
             Ok(_) => return Reading::known(true, Source::file(link)),
-            Err(miss) if no_link(&miss) => {}
-            Err(miss) => return refused(&miss, link),
+            Err(miss) if is_not_a_link(&miss) => {}
+            Err(miss) => return error_reading(&miss, link),
         }
     }
-    // Without systemd's directory something else may trim.
+    // Without systemd something else may trim.
     match host.list(Path::new(UNITS)) {
         Ok(_) => Reading::known(false, Source::file(UNITS)),
-        Err(miss) => refused(&miss, UNITS),
+        Err(miss) => error_reading(&miss, UNITS),
     }
 }
 
-/// An object that is no link was created as a file, which masks nothing.
-fn no_link(miss: &Miss) -> bool {
-    matches!(miss.kind, MissKind::Absent | MissKind::Failed)
+/// Not a link: a regular file does not mask the timer.
+fn is_not_a_link(miss: &HostError) -> bool {
+    matches!(miss.kind, HostErrorKind::Absent | HostErrorKind::Failed)
 }
 
-/// The entries of fstab, by what is mounted there now.
+/// The currently mounted file systems that fstab lists.
 struct FstabMounts {
-    any: bool,
+    has_entries: bool,
     file_systems: BTreeSet<(String, String)>,
 }
 
 impl FstabMounts {
     fn from_facts(facts: &FactSet) -> Self {
         let mut listed = Self {
-            any: false,
+            has_entries: false,
             file_systems: BTreeSet::new(),
         };
         for line in facts.subjects(Scope::Boot) {
@@ -112,7 +113,7 @@ impl FstabMounts {
             if !fstab {
                 continue;
             }
-            listed.any = true;
+            listed.has_entries = true;
             let left_out = facts.value(line, &boot::OPTIONS).is_some_and(|options| {
                 options
                     .iter()
@@ -126,40 +127,39 @@ impl FstabMounts {
         listed
     }
 
-    fn has(&self, facts: &FactSet, subject: &Subject) -> bool {
+    fn contains_mount(&self, facts: &FactSet, subject: &Subject) -> bool {
         self.file_systems.contains(&file_system(facts, subject))
     }
 
-    /// For what the enabled timer does not find in fstab.
-    fn unlisted(&self, facts: &FactSet) -> Reading<bool> {
-        if !self.any {
+    /// For mounts missing from fstab while the timer is enabled.
+    fn unlisted_mount_trimmed(&self, facts: &FactSet) -> Reading<bool> {
+        if !self.has_entries {
             let detail = format!(
-                "fstrim.timer is enabled and {FSTAB} lists no file system: what it trims then depends on its version"
+                "fstrim.timer is enabled, but {FSTAB} lists no file system; its scope then depends on its version"
             );
-            return Reading::unknown(Why::Ambiguous, detail);
+            return Reading::unknown(UnknownReason::Ambiguous, detail);
         }
         let goes_by_fstab = Version::parse("2.33").map(|first| {
             facts
                 .value(&Subject::host(), &machine::UTIL_LINUX)
-                .map_or(Truth::Unknown, |version| version.at_least(&first))
+                .map_or(Ternary::Unknown, |version| version.at_least(&first))
         });
         match goes_by_fstab {
-            Some(Truth::True) => Reading::known(false, Source::file(FSTAB)),
-            Some(Truth::False) => {
+            Some(Ternary::True) => Reading::known(false, Source::file(FSTAB)),
+            Some(Ternary::False) => {
                 Reading::known(true, Source::derived([machine::UTIL_LINUX.name()]))
             }
             _ => Reading::unknown(
-                Why::Ambiguous,
+                UnknownReason::Ambiguous,
                 format!(
-                    "{FSTAB} does not list it, but before util-linux 2.33 fstrim.timer still trims it"
+                    "{FSTAB} does not list it, but fstrim.timer before util-linux 2.33 trims it anyway"
                 ),
             ),
         }
     }
 }
 
-/// The identity of a mounted file system: its source, and its device number unless that is specific
-/// to one mount.
+/// The device number, or the source if the number is specific to one mount.
 fn file_system(facts: &FactSet, subject: &Subject) -> (String, String) {
     let number = facts
         .value(subject, &mount::DEVNO)
@@ -175,32 +175,32 @@ fn file_system(facts: &FactSet, subject: &Subject) -> (String, String) {
 mod tests {
     use super::*;
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    /// Two mounts of one file system and one of another; fstab lists the first, with this option.
+    /// Two mounts of one file system and one of another; fstab lists the first with this option.
     fn facts(option: &str) -> FactSet {
         let mut facts = FactSet::default();
         let source = || Source::file("x");
         for (point, number) in [("/srv", "8:1"), ("/bind", "8:1"), ("/by-hand", "8:2")] {
             let subject = Subject::mount(point);
-            facts.know(&subject, &mount::CLASS, mount::MountClass::Block, source());
-            facts.know(&subject, &mount::DEVNO, number.to_owned(), source());
+            facts.insert_known(&subject, &mount::CLASS, mount::MountClass::Block, source());
+            facts.insert_known(&subject, &mount::DEVNO, number.to_owned(), source());
         }
         let line = Subject::boot("/srv");
-        facts.know(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), source());
-        facts.know(&line, &boot::OPTIONS, vec![option.to_owned()], source());
+        facts.insert_known(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), source());
+        facts.insert_known(&line, &boot::OPTIONS, vec![option.to_owned()], source());
         facts.link(&line, &Subject::mount("/srv"));
         facts
     }
 
-    fn trimmed(host: &Fake, mut facts: FactSet) -> [Option<bool>; 3] {
+    fn trimmed(host: &FakeHost, mut facts: FactSet) -> [Option<bool>; 3] {
         run(host, &Request::default(), &mut facts);
         ["/srv", "/bind", "/by-hand"]
             .map(|point| facts.value(&Subject::mount(point), &mount::TRIMMED))
     }
 
-    fn systemd() -> Fake {
-        Fake::default().file(format!("{UNITS}/x.service"), "")
+    fn systemd() -> FakeHost {
+        FakeHost::default().file(format!("{UNITS}/x.service"), "")
     }
 
     fn asks() -> Question {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn the_timer_trims_what_fstab_lists() {
         let (yes, no) = (Some(true), Some(false));
-        for link in ENABLED {
+        for link in ENABLING_LINKS {
             let enabled = || systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
             let with = |release: &str| {
                 enabled().answer(
@@ -233,13 +233,13 @@ mod tests {
 
     #[test]
     fn util_linux_is_asked_only_for_what_the_timer_does_not_find() {
-        let asked = |host: Fake, mut facts: FactSet| {
+        let asked = |host: FakeHost, mut facts: FactSet| {
             run(&host, &Request::default(), &mut facts);
-            host.asked().contains(&asks())
+            host.asked_questions().contains(&asks())
         };
-        let enabled = || systemd().symlink(ENABLED[0], "/lib/systemd/system/fstrim.timer");
+        let enabled = || systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
         let mut all_listed = facts("defaults");
-        all_listed.know(
+        all_listed.insert_known(
             &Subject::mount("/by-hand"),
             &mount::DEVNO,
             "8:1".to_owned(),
@@ -256,31 +256,31 @@ mod tests {
 
     #[test]
     fn whether_the_timer_is_enabled_is_told_by_itself() {
-        let timer = |host: &Fake| {
+        let timer = |host: &FakeHost| {
             let mut facts = facts("X-fstrim.notrim");
             run(host, &Request::default(), &mut facts);
             facts.value(&Subject::host(), &machine::TRIM_TIMER)
         };
-        let enabled = systemd().symlink(ENABLED[0], "/lib/systemd/system/fstrim.timer");
+        let enabled = systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
         assert_eq!(timer(&systemd()), Some(false));
         assert_eq!(timer(&enabled), Some(true), "though it trims nothing here");
         assert_eq!(timer(&enabled.symlink(MASK, "/dev/null")), Some(false));
-        assert_eq!(timer(&Fake::default()), None);
+        assert_eq!(timer(&FakeHost::default()), None);
     }
 
     #[test]
     fn what_is_not_seen_is_not_guessed() {
-        assert_eq!(trimmed(&Fake::default(), facts("defaults")), [None; 3]);
+        assert_eq!(trimmed(&FakeHost::default(), facts("defaults")), [None; 3]);
         for question in [
             Question::Link(MASK.into()),
-            Question::Link(ENABLED[0].into()),
+            Question::Link(ENABLING_LINKS[0].into()),
         ] {
-            let host = systemd().refuse(question, MissKind::NotCollected);
+            let host = systemd().refuse(question, HostErrorKind::NotCollected);
             assert_eq!(trimmed(&host, facts("defaults")), [None; 3]);
         }
-        let host = systemd().symlink(ENABLED[0], "x");
+        let host = systemd().symlink(ENABLING_LINKS[0], "x");
         let mut nothing_listed = facts("defaults");
-        nothing_listed.know(
+        nothing_listed.insert_known(
             &Subject::boot("/srv"),
             &boot::WHERE,
             "/etc/fstab.d:3".to_owned(),

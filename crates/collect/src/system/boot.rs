@@ -1,19 +1,19 @@
-//! The mounts of the next boot: lines of fstab(5) and mount units as systemd merges them, and the
-//! root flags on the kernel command line.
+//! The mounts of the next boot: fstab(5) and mount units as systemd merges them, and root flags on
+//! the kernel command line.
 //!
-//! Whether the next kernel accepts the options is left to `validity`. A line of type `auto` takes
-//! the type of whatever is mounted there now.
+//! Whether the next kernel accepts the options is left to `validity`. Type `auto` stands for the
+//! type that is mounted there now.
 
-mod again;
 mod command_line;
 mod crypt;
 mod device;
 mod entry;
-mod kind {
-    //! Lines that mount a device with another file system type than the one it is mounted with now.
+mod next_boot_mounts;
+mod type_mismatch {
+    //! Lines with another file system type than the one their device is mounted with now.
     //!
-    //! The consequences are left to `report::upgrade`. The root on the kernel's command line was
-    //! mounted by this very boot, so nothing is concluded from it.
+    //! Consequences are left to `report::upgrade`. The root on the kernel command line was mounted
+    //! by this very boot, so it is left out.
 
     use super::device;
     use super::entry::COMMAND_LINE;
@@ -21,14 +21,13 @@ mod kind {
     use crate::facts::{FactSet, Scope, Source, Subject};
     use crate::host::Host;
 
-    /// File systems that the mount table names as they are written in fstab; `fuseblk` and others
-    /// stand for several.
+    /// Types that are equal in fstab and the mount table; `fuseblk` and others stand for several.
     const NAMED_AS_WRITTEN: [&str; 13] = [
         "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2",
         "reiserfs", "vfat", "xfs",
     ];
 
-    /// Records the mounted type for every line that names another one.
+    /// For each line with another type, records the mounted one.
     pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
         let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
         for line in lines {
@@ -47,16 +46,16 @@ mod kind {
             if !written.split(',').all(is_known) {
                 continue;
             }
-            let Some(device) = device::found(host, facts, &named) else {
+            let Some(device) = device::find_device(host, facts, &named) else {
                 continue;
             };
-            let there =
-                device::mounted(facts, &device).find_map(|at| facts.value(at, &mount::FSTYPE));
+            let there = device::mounts_on_device(facts, &device)
+                .find_map(|at| facts.value(at, &mount::FSTYPE));
             if let Some(there) = there
                 .filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
             {
                 let source = Source::derived([boot::SOURCE.name(), mount::FSTYPE.name()]);
-                facts.know(&line, &boot::TYPE_THERE, there, source);
+                facts.insert_known(&line, &boot::TYPE_THERE, there, source);
             }
         }
     }
@@ -66,11 +65,11 @@ mod kind {
         use super::*;
         use crate::facts::catalog::device as block;
         use crate::host::Question;
-        use crate::testing::Fake;
+        use crate::testing::FakeHost;
 
         #[test]
         fn what_is_mounted_now_is_held_against_what_is_written() {
-            let host = Fake::default()
+            let host = FakeHost::default()
                 .answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
             for (named, written, place, expected) in [
                 ("/dev/vda", "xfs", "/etc/fstab:2", Some("ext4")),
@@ -84,18 +83,18 @@ mod kind {
                 let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
                 let (root, from) = (Subject::mount("/"), || Source::file("a test"));
                 for name in ["vda", "vdb"] {
-                    facts.know(
+                    facts.insert_known(
                         &Subject::device(name),
                         &block::KIND,
                         block::DeviceKind::Disk,
                         from(),
                     );
                 }
-                facts.know(&root, &mount::FSTYPE, "ext4".to_owned(), from());
-                facts.stand(&root, &Subject::device("vda"));
-                facts.know(&line, &boot::SOURCE, named.to_owned(), from());
-                facts.know(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
-                facts.know(&line, &boot::WHERE, place.to_owned(), from());
+                facts.insert_known(&root, &mount::FSTYPE, "ext4".to_owned(), from());
+                facts.add_edge(&root, &Subject::device("vda"));
+                facts.insert_known(&line, &boot::SOURCE, named.to_owned(), from());
+                facts.insert_known(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
+                facts.insert_known(&line, &boot::WHERE, place.to_owned(), from());
                 conclude(&host, &mut facts);
                 assert_eq!(
                     facts.value(&line, &boot::TYPE_THERE).as_deref(),
@@ -106,7 +105,7 @@ mod kind {
         }
     }
 }
-mod same;
+mod duplicate_mounts;
 mod swap;
 mod units;
 
@@ -114,16 +113,15 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use self::entry::{BootEntry, FSTAB, Unread, mounts_itself, note, options};
+use self::entry::{BootEntry, FSTAB, ReadFailure, is_mounted_at_boot, note_unread, options};
 use crate::collector::{Collector, Request};
+use crate::escape::fstab::unescape;
 use crate::facts::catalog::boot;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{ConfigDirective, Dialect, Host};
-use crate::quote::fstab::unescape;
-use crate::text::safe;
+use crate::text::display_safe;
 
-/// Reads what the next boot will mount.
 pub const COLLECTOR: Collector = Collector {
     id: "boot mounts",
     run,
@@ -133,22 +131,22 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let (units, unlisted) = units::Units::list(host, facts);
     let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
     let of_fstab = fstab(host, &units, &mut lines, &mut swaps, facts);
-    let unread = [unlisted, of_fstab, units.put(host, &lines, facts)];
+    let unread = [unlisted, of_fstab, units.record(host, &lines, facts)];
     let whole = unread.iter().flatten().next().cloned();
-    facts.put(
+    facts.insert(
         &Subject::host(),
         &boot::READ,
         whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
     );
-    swaps.extend(units.swaps().map(swap::Swap::Unit));
+    swaps.extend(units.admin_swap_units().map(swap::Swap::Unit));
     let mut listed = device::LinkDirectories::default();
-    command_line::put(host, facts, &mut listed);
-    swap::put(host, &swaps, facts, &mut listed);
-    crypt::put(host, facts, &mut listed);
-    device::look(host, facts, &mut listed);
-    same::conclude(host, facts);
-    kind::conclude(host, facts);
-    again::conclude(facts, unread.iter().flatten().next());
+    command_line::record(host, facts, &mut listed);
+    swap::record(host, &swaps, facts, &mut listed);
+    crypt::record(host, facts, &mut listed);
+    device::record(host, facts, &mut listed);
+    duplicate_mounts::conclude(host, facts);
+    type_mismatch::conclude(host, facts);
+    next_boot_mounts::conclude(facts, unread.iter().flatten().next());
 }
 
 fn fstab(
@@ -157,27 +155,27 @@ fn fstab(
     lines: &mut BTreeSet<OsString>,
     swaps: &mut Vec<swap::Swap>,
     facts: &mut FactSet,
-) -> Unread {
+) -> ReadFailure {
     let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
         Ok(settings) => settings,
-        Err(miss) => return note(facts, &miss, FSTAB),
+        Err(miss) => return note_unread(facts, &miss, FSTAB),
     };
     for setting in settings {
         match fstab_entry(&setting) {
-            Some(entry) if swap(&entry) => {
-                swaps.extend(as_swap(&entry).filter(|_| entry.auto.value() == Some(&true)));
+            Some(entry) if is_swap(&entry) => {
+                swaps.extend(swap_entry(&entry).filter(|_| entry.auto.value() == Some(&true)));
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
-                    facts.warn(BootNote::ExcessNumbers {
+                    facts.add_note(BootNote::ExcessNumbers {
                         file: FSTAB,
                         line: setting.line,
                     });
                 }
-                lines.insert(units::name_of(&entry.point));
-                units.overlay(host, entry, facts).put(facts);
+                lines.insert(units::unit_name(&entry.point));
+                units.apply_to_fstab_entry(host, entry, facts).record(facts);
             }
-            None => facts.warn(BootNote::NoMountLine {
+            None => facts.add_note(BootNote::NoMountLine {
                 file: FSTAB,
                 line: setting.line,
             }),
@@ -198,34 +196,34 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
     let origin = Source::line(FSTAB, setting.line);
     let words = entry::options(&options);
     Some(BootEntry {
-        source: Reading::known(safe(&source), origin.clone()),
-        fstype: Reading::known(safe(&fstype), origin.clone()),
-        auto: Reading::known(mounts_itself(&words), origin),
+        source: Reading::known(display_safe(&source), origin.clone()),
+        fstype: Reading::known(display_safe(&fstype), origin.clone()),
+        auto: Reading::known(is_mounted_at_boot(&words), origin),
         point,
         options,
-        numbers,
-        whole: kept.map(|word| &*word == b"whole"),
+        dump_and_pass: numbers,
+        is_complete: kept.map(|word| &*word == b"whole"),
         path: FSTAB.to_owned(),
         line: Some(setting.line),
     })
 }
 
-/// A line as swap; nothing where it is none, and mounts nothing either.
-fn as_swap(entry: &BootEntry) -> Option<swap::Swap> {
+/// `None` for a line that is not swap, including those that mount nothing.
+fn swap_entry(entry: &BootEntry) -> Option<swap::Swap> {
     let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
     let (named, options) = (
         entry.source.value().filter(|_| is_swap)?.clone(),
         options(&entry.options),
     );
     Some(swap::Swap::Line {
-        named,
+        source: named,
         options,
-        whole: entry.whole,
+        is_complete: entry.is_complete,
     })
 }
 
-/// Whether a line is swap, and so mounts nothing.
-fn swap(entry: &BootEntry) -> bool {
+/// Swap, or another line that mounts nothing.
+fn is_swap(entry: &BootEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
@@ -238,7 +236,7 @@ mod tests {
     use crate::facts::Scope;
     use crate::facts::catalog::mount;
     use crate::host::Question;
-    use crate::testing::{Fake, sentences, shown};
+    use crate::testing::{FakeHost, displayed_text, note_sentences};
 
     const UNITS: &str = "/etc/systemd/system";
 
@@ -246,11 +244,11 @@ mod tests {
         ConfigDirective::new(line, key.as_ref(), value.as_ref()).encode()
     }
 
-    fn config(fake: Fake, path: &str, dialect: Dialect, settings: &[Vec<u8>]) -> Fake {
+    fn config(fake: FakeHost, path: &str, dialect: Dialect, settings: &[Vec<u8>]) -> FakeHost {
         fake.answer(Question::Config(path.into(), dialect), settings.concat())
     }
 
-    fn collect(host: &Fake, mut facts: FactSet) -> FactSet {
+    fn collect(host: &FakeHost, mut facts: FactSet) -> FactSet {
         run(host, &Request::default(), &mut facts);
         facts
     }
@@ -258,7 +256,7 @@ mod tests {
     fn mounted(points: &[(&str, &str)]) -> FactSet {
         let mut facts = FactSet::default();
         for (name, fstype) in points {
-            facts.know(
+            facts.insert_known(
                 &Subject::mount(*name),
                 &mount::FSTYPE,
                 (*fstype).to_owned(),
@@ -283,7 +281,7 @@ mod tests {
             setting(9, "relative", "/dev/sde1\txfs\tdefaults"),
             setting(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
         ];
-        let host = config(Fake::default(), FSTAB, Dialect::Fstab, &lines);
+        let host = config(FakeHost::default(), FSTAB, Dialect::Fstab, &lines);
         let facts = collect(
             &host,
             mounted(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]),
@@ -295,9 +293,9 @@ mod tests {
             Some(false)
         );
         assert!(
-            sentences(&facts)
+            note_sentences(&facts)
                 .iter()
-                .any(|warning| warning.starts_with("/etc/fstab:10: more than two numbers"))
+                .any(|warning| warning.starts_with("/etc/fstab:10: more than two fields"))
         );
         let entry = Subject::boot("/my data");
         assert_eq!(facts.value(&entry, &boot::FSTYPE).as_deref(), Some("ext4"));
@@ -331,7 +329,7 @@ mod tests {
         );
         assert_eq!(facts.resolve(&Subject::boot("/srv"), Scope::Mount), None);
         assert!(
-            sentences(&facts)
+            note_sentences(&facts)
                 .iter()
                 .any(|warning| warning.starts_with("/etc/fstab:9"))
         );
@@ -351,7 +349,7 @@ mod tests {
             setting(1, "rootflags", "data=writeback"),
         ];
         let host = config(
-            Fake::default(),
+            FakeHost::default(),
             "/etc/systemd/system/srv-pg.mount",
             Dialect::MountUnit,
             &unit,
@@ -389,10 +387,10 @@ mod tests {
         #[test]
         fn hostile_lines_never_fail(key: Vec<u8>, value: Vec<u8>) {
             let answer = setting(1, &key, &value);
-            let host = config(Fake::default(), FSTAB, Dialect::Fstab, std::slice::from_ref(&answer));
+            let host = config(FakeHost::default(), FSTAB, Dialect::Fstab, std::slice::from_ref(&answer));
             let facts = collect(&config(host, COMMAND_LINE, Dialect::KernelCommandLine, &[answer]), FactSet::default());
-            let shown = shown(&facts);
-            prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
+            let shown = displayed_text(&facts);
+            prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
         }
     }
 }

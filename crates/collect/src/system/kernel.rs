@@ -1,14 +1,14 @@
-//! The running kernel: release, version, vendor, available file systems, and the parts of its
-//! command line about mounting and scheduling.
+//! The running kernel: release, version, vendor, available file systems, dirty limits, and
+//! command-line parameters on mounting and scheduling.
 //!
-//! What a version means for an option is left to `validity`. The release of Debian and Ubuntu names
-//! only the ABI (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes
+//! What a version means for an option is left to `validity`. Debian's and Ubuntu's releases have
+//! only the ABI (`6.1.0-37-amd64`); the stable level is in the build text, so the version comes
 //! from there and keeps the release in its tail.
 
 mod build_date {
-    //! The day on which a kernel was built, from the end of its build text (uname(2), version):
-    //! Debian writes `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others
-    //! `Tue Nov 12 17:28:15 UTC 2024`.
+    //! A kernel's build date, from the end of its build text (uname(2), version): Debian writes
+    //! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others `Tue Nov 12
+    //! 17:28:15 UTC 2024`.
 
     use jiff::civil::Date;
 
@@ -16,14 +16,14 @@ mod build_date {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
 
-    /// The day, in the time zone of the builder.
-    pub fn of(build: &str) -> Option<Date> {
+    /// In the time zone of the builder.
+    pub fn parse_build_date(build: &str) -> Option<Date> {
         let words: Vec<&str> = build.split_ascii_whitespace().collect();
         let last = words.last()?;
         if let Some(day) = last.strip_prefix('(').and_then(|day| day.strip_suffix(')')) {
             return day.parse().ok();
         }
-        // From the right, since the compiler's date may stand before.
+        // From the right, since the compiler's date may come first.
         let (at, month) = words.iter().enumerate().rev().find_map(|(at, word)| {
             let month = MONTHS.iter().position(|month| month == word)?;
             Some((at, i8::try_from(month).ok()? + 1))
@@ -67,7 +67,9 @@ mod build_date {
                 ("", None),
             ] {
                 assert_eq!(
-                    of(build).map(|day| day.to_string()).as_deref(),
+                    parse_build_date(build)
+                        .map(|day| day.to_string())
+                        .as_deref(),
                     expect,
                     "{build}"
                 );
@@ -77,17 +79,17 @@ mod build_date {
         proptest! {
             #[test]
             fn any_text_does_no_harm(build in "[ -~]{0,60}") {
-                of(&build);
+                parse_build_date(&build);
             }
         }
     }
 }
-mod dirty {
-    //! The limit of unwritten data in the page cache: vm.dirty_* (the kernel's
+mod dirty_limits {
+    //! Limits of dirty data in the page cache: vm.dirty_* (the kernel's
     //! Documentation/admin-guide/sysctl/vm.rst).
     //!
-    //! Of each pair the one that is not zero is in force. A ratio refers to the memory that could
-    //! hold dirty pages, which changes constantly; applied to all memory it gives the upper bound.
+    //! Of each pair the nonzero one is in force. A ratio applies to the memory that could hold
+    //! dirty pages, which changes constantly; applied to all memory it is the upper bound.
 
     use std::path::Path;
 
@@ -98,15 +100,15 @@ mod dirty {
 
     const MEMORY: &str = "/proc/meminfo";
 
-    pub fn read(host: &dyn Host, facts: &mut FactSet) {
+    pub fn record(host: &dyn Host, facts: &mut FactSet) {
         let host_itself = Subject::host();
         let memory = memory(host);
-        facts.put(
+        facts.insert(
             &host_itself,
             &kernel::DIRTY_BACKGROUND,
             limit(host, "dirty_background", memory),
         );
-        facts.put(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));
+        facts.insert(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));
     }
 
     fn limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
@@ -114,17 +116,17 @@ mod dirty {
             |unit: &str| attribute::number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")));
         match file("bytes") {
             Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
-                let total =
-                    memory.ok_or_else(|| format!("{percent} % of what {MEMORY} does not say"))?;
+                let total = memory
+                    .ok_or_else(|| format!("{percent} % of a total missing from {MEMORY}"))?;
                 percent
                     .checked_mul(total / 100)
-                    .ok_or_else(|| format!("{percent} % is no share"))
+                    .ok_or_else(|| format!("{percent} % is not a valid share"))
             }),
             bytes => bytes,
         }
     }
 
-    /// Total memory in bytes, from the line `MemTotal:  16384 kB`.
+    /// In bytes, from `MemTotal:  16384 kB`.
     fn memory(host: &dyn Host) -> Option<u64> {
         let text = host.read(Path::new(MEMORY)).ok()?;
         let line = text
@@ -143,18 +145,18 @@ mod dirty {
         use proptest::prelude::*;
 
         use super::*;
-        use crate::testing::Fake;
+        use crate::testing::FakeHost;
 
         fn background(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
             let files = [
                 ("dirty_background_bytes", bytes),
                 ("dirty_background_ratio", ratio),
             ];
-            let host = Fake::default()
+            let host = FakeHost::default()
                 .files("/proc/sys/vm", &files)
                 .file(MEMORY, memory);
             let mut facts = FactSet::default();
-            read(&host, &mut facts);
+            record(&host, &mut facts);
             facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
         }
 
@@ -198,24 +200,29 @@ use std::path::Path;
 use crate::attribute;
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::{host as machine, kernel};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{Dialect, Host, Question};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector { id: "kernel", run };
 
 const BUILD: &str = "/proc/version";
-const UBUNTU: &str = "/proc/version_signature";
+const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let subject = Subject::host();
     let names = match host.ask(&Question::Uname) {
         Ok(answer) => Reading::known(answer, Source::call("uname")),
-        Err(miss) => refused(&miss, "uname"),
+        Err(miss) => error_reading(&miss, "uname"),
     };
-    let names = names.map(|answer| answer.split(|b| *b == b'\n').map(safe).collect::<Vec<_>>());
+    let names = names.map(|answer| {
+        answer
+            .split(|b| *b == b'\n')
+            .map(display_safe)
+            .collect::<Vec<_>>()
+    });
     let line = |at: usize, what: &str| {
         names.clone().and_then(|names| {
             names
@@ -224,43 +231,51 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
                 .ok_or_else(|| format!("it has no {what}"))
         })
     };
-    facts.put(&subject, &machine::NAME, line(1, "node name"));
-    facts.put(&subject, &kernel::RELEASE, line(2, "release"));
+    facts.insert(&subject, &machine::NAME, line(1, "node name"));
+    facts.insert(&subject, &kernel::RELEASE, line(2, "release"));
     let release = facts.get(&subject, &kernel::RELEASE);
-    facts.put(
+    facts.insert(
         &subject,
         &kernel::BUILD,
         attribute::text(host, Path::new(BUILD)),
     );
-    // A capture or a container may lack /proc/version, and uname(2) ends with the same text.
+    // A capture or container may lack /proc/version; uname(2) has the same text.
     let built_by = facts.value(&subject, &kernel::BUILD);
     let built_by = built_by
         .or_else(|| line(3, "build").value().cloned())
         .unwrap_or_default();
     let vendor = release
         .clone()
-        .map(|text| vendor::of(&text, &built_by).name.to_owned());
-    facts.put(&subject, &kernel::VENDOR, vendor);
-    // The fact counts, because it may be stated.
+        .map(|text| vendor::identify(&text, &built_by).name.to_owned());
+    facts.insert(&subject, &kernel::VENDOR, vendor);
+    // Read back the fact, because it may be assumed.
     let vendor = facts.value(&subject, &kernel::VENDOR);
-    facts.put(
+    facts.insert(
         &subject,
         &kernel::VERSION,
         version(host, &release, &built_by, vendor.as_deref()),
     );
-    facts.put(&subject, &kernel::FILESYSTEMS, file_systems(host));
-    facts.put(&subject, &kernel::FAST_COMMIT, fast_commit(host));
-    facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));
-    facts.put(&subject, &kernel::ELEVATOR, parameter(host, "elevator"));
-    dirty::read(host, facts);
+    facts.insert(&subject, &kernel::FILESYSTEMS, file_systems(host));
+    facts.insert(&subject, &kernel::FAST_COMMIT, supports_fast_commit(host));
+    facts.insert(
+        &subject,
+        &kernel::ROOT_FLAGS,
+        parameter_words(host, "rootflags"),
+    );
+    facts.insert(
+        &subject,
+        &kernel::ELEVATOR,
+        parameter_words(host, "elevator"),
+    );
+    dirty_limits::record(host, facts);
 }
 
-/// The vendor of a release, in the words of `kernel.vendor`; `other` for an unknown one.
+/// A word of `kernel.vendor`; `other` if unknown.
 pub fn vendor_of(release: &str) -> &'static str {
-    vendor::of(release, "").name
+    vendor::identify(release, "").name
 }
 
-/// The release as a version, or the stable level where the vendor keeps that elsewhere.
+/// The release, or the stable level for vendors that keep it elsewhere.
 fn version(
     host: &dyn Host,
     release: &Reading<String>,
@@ -272,24 +287,27 @@ fn version(
         .and_then(|release| stable_level(host, release, build));
     let version = level.unwrap_or_else(|| {
         release.clone().and_then(|text| {
-            let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
-            let own = vendor::of(&text, build);
+            let version =
+                Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version"))?;
+            let own = vendor::identify(&text, build);
             let stated = vendor.filter(|vendor| *vendor != own.name);
             Ok(version.with_backports(stated.map_or(own.backports, vendor::backports)))
         })
     });
-    version.map(|version| version.with_build_date(build_date::of(build)))
+    version.map(|version| version.with_build_date(build_date::parse_build_date(build)))
 }
 
 fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<Version>> {
-    let (level, source) = match vendor::of(release, build).name {
+    let (level, source) = match vendor::identify(release, build).name {
         "debian" | "debian-cloud" => (vendor::debian_level(build), BUILD),
         // `Ubuntu 5.15.0-119.129-generic 5.15.160`
         "ubuntu" | "ubuntu-cloud" => {
-            let signature = host.attribute(Path::new(UBUNTU)).unwrap_or_default();
+            let signature = host
+                .attribute(Path::new(UBUNTU_SIGNATURE))
+                .unwrap_or_default();
             (
                 signature.split_whitespace().nth(2).map(str::to_owned),
-                UBUNTU,
+                UBUNTU_SIGNATURE,
             )
         }
         _ => return None,
@@ -302,48 +320,52 @@ fn file_systems(host: &dyn Host) -> Reading<Vec<String>> {
     const LIST: &str = "/proc/filesystems";
     match host.read(Path::new(LIST)) {
         Ok(text) => {
+            // Types without a device have `nodev` in front of the tab.
             let lines = text
                 .split(|b| *b == b'\n')
                 .filter_map(|line| line.strip_prefix(b"\t"));
-            Reading::known(lines.map(safe).collect(), Source::file(LIST))
+            Reading::known(lines.map(display_safe).collect(), Source::file(LIST))
         }
-        Err(miss) => refused(&miss, LIST),
+        Err(miss) => error_reading(&miss, LIST),
     }
 }
 
-fn fast_commit(host: &dyn Host) -> Reading<bool> {
+fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
     const FEATURE: &str = "/sys/fs/ext4/features/fast_commit";
     let reading = attribute::text(host, Path::new(FEATURE)).map(|text| text == "supported");
     match reading {
         Reading::Unknown {
-            why: Why::Absent, ..
+            why: UnknownReason::Absent,
+            ..
         } => Reading::unknown(
-            Why::Absent,
+            UnknownReason::Absent,
             format!("{FEATURE}: ext4 is not loaded, or does not announce it"),
         )
-        .or_try(Remedy::Do(
+        .with_remedy(Remedy::Do(
             "mount an ext4 file system, so that ext4 is loaded".to_owned(),
         )),
         other => other,
     }
 }
 
-/// The words of a parameter of the kernel command line, an empty list when it is not there.
-fn parameter(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
+/// The comma-separated values of a parameter; empty if it is missing.
+fn parameter_words(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
     match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
         Ok(settings) => {
             let last = settings
                 .iter()
                 .rfind(|setting| setting.key == name.as_bytes());
-            let words = last.map(|setting| safe(&setting.value)).unwrap_or_default();
+            let words = last
+                .map(|setting| display_safe(&setting.value))
+                .unwrap_or_default();
             let words = words
                 .split(',')
                 .filter(|word| !word.is_empty())
                 .map(str::to_owned);
             Reading::known(words.collect(), Source::file(COMMAND_LINE))
         }
-        Err(miss) => refused(&miss, COMMAND_LINE),
+        Err(miss) => error_reading(&miss, COMMAND_LINE),
     }
 }
 
@@ -353,10 +375,10 @@ mod tests {
 
     use super::*;
     use crate::host::ConfigDirective;
-    use crate::testing::Fake;
-    use crate::truth::Truth;
+    use crate::ternary::Ternary;
+    use crate::testing::FakeHost;
 
-    fn collect(release: &str, build: &str, fake: Fake) -> FactSet {
+    fn collect(release: &str, build: &str, fake: FakeHost) -> FactSet {
         let names = format!("Linux\ndb7\n{release}\n#1 SMP\nx86_64\n");
         let host = fake.answer(Question::Uname, names).file(BUILD, build);
         let mut facts = FactSet::default();
@@ -371,14 +393,15 @@ mod tests {
     #[test]
     fn the_stable_level_is_found_where_the_release_hides_it() {
         let debian = "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
-        let version = version_of(&collect("6.1.0-37-amd64", debian, Fake::default()));
+        let version = version_of(&collect("6.1.0-37-amd64", debian, FakeHost::default()));
         assert_eq!(version.to_string(), "6.1.140 (6.1.0-37-amd64)");
         assert_eq!(
             version.at_least(&Version::parse("6.1.112").unwrap()),
-            Truth::True
+            Ternary::True
         );
 
-        let signature = Fake::default().file(UBUNTU, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
+        let signature =
+            FakeHost::default().file(UBUNTU_SIGNATURE, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
         let version = version_of(&collect(
             "5.15.0-119-generic",
             "x #129-Ubuntu SMP",
@@ -388,17 +411,17 @@ mod tests {
         let version = version_of(&collect(
             "5.15.0-119-generic",
             "x #129-Ubuntu SMP",
-            Fake::default(),
+            FakeHost::default(),
         ));
         assert_eq!(version.base(), "5.15.0");
     }
 
     #[test]
     fn an_enterprise_kernel_is_not_older_than_its_number_says() {
-        let facts = collect("4.18.0-553.el8_10.x86_64", "x", Fake::default());
+        let facts = collect("4.18.0-553.el8_10.x86_64", "x", FakeHost::default());
         assert_eq!(
             version_of(&facts).at_least(&Version::parse("5.4").unwrap()),
-            Truth::Unknown
+            Ternary::Unknown
         );
         assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
     }
@@ -406,14 +429,14 @@ mod tests {
     #[test]
     fn a_vendor_that_is_stated_decides_what_the_number_means() {
         for (release, stated, below_6_13) in [
-            ("6.12.4", None, Truth::False),
-            ("6.12.0-55.9.1.el10_0.x86_64", None, Truth::Unknown),
-            ("6.12", Some("el10"), Truth::Unknown),
-            ("6.12", Some("debian"), Truth::False),
-            ("6.12.0-55.el10.x86_64", Some("mainline"), Truth::False),
+            ("6.12.4", None, Ternary::False),
+            ("6.12.0-55.9.1.el10_0.x86_64", None, Ternary::Unknown),
+            ("6.12", Some("el10"), Ternary::Unknown),
+            ("6.12", Some("debian"), Ternary::False),
+            ("6.12.0-55.el10.x86_64", Some("mainline"), Ternary::False),
         ] {
             let release = Reading::known(release.to_owned(), Source::call("uname"));
-            let version = version(&Fake::default(), &release, "", stated);
+            let version = version(&FakeHost::default(), &release, "", stated);
             let at_least = version
                 .value()
                 .unwrap()
@@ -431,7 +454,7 @@ mod tests {
         ]
         .concat();
         let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
-        let fake = Fake::default()
+        let fake = FakeHost::default()
             .file(
                 "/proc/filesystems",
                 "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n",
@@ -456,7 +479,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_answers_do_no_harm_and_a_bad_line_costs_itself(release: Vec<u8>, noise in "[^\n]{0,20}") {
-            let host = Fake::default()
+            let host = FakeHost::default()
                 .answer(Question::Uname, [b"Linux\nme\n", release.as_slice(), b"\n#1\nx86_64\n"].concat())
                 .file("/proc/version_signature", &release)
                 .file("/sys/fs/ext4/features/fast_commit", &release)
@@ -465,7 +488,7 @@ mod tests {
             run(&host, &Request::default(), &mut facts);
             let known = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap();
             prop_assert!(known.contains(&"ext4".to_owned()) && known.contains(&"xfs".to_owned()));
-            prop_assert!(!crate::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+            prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
         }
     }
 }

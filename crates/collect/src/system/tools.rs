@@ -1,112 +1,113 @@
 //! Versions of the tools that create file systems and arrays, which decide what can be advised.
 //!
-//! Only tools that something in sight needs are asked, one after the other: at once they would hold
-//! up a server's program, which is asked meanwhile and takes the longest.
+//! Only tools that this host needs run, one after the other: in parallel they would delay a
+//! server's program, which runs meanwhile and takes longest.
 
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, Content};
 use crate::facts::catalog::{host as machine, mount};
-use crate::facts::{FactSet, Key, Reading, Scope, Subject, Why};
+use crate::facts::{FactSet, Key, Reading, Scope, Subject, UnknownReason};
 use crate::host::{Host, Tool};
-use crate::tool_version::{not_needed, version};
+use crate::tool_version::{unneeded_version, version};
 use crate::version::Version;
 
-/// What a tool is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum For {
+enum ToolUse {
     /// Any machine with disks.
     Devices,
-    /// File systems of this type: those that are mounted, and one that a disk may get which is free
-    /// as far as we can see.
+    /// File systems of this type, mounted, or possible on a free disk.
     FileSystem(&'static str),
     Arrays,
 }
 
-/// The fact, the tool, the argument that makes it tell its version, and what it is needed for.
-type ToolRow = (&'static Key<Version>, Tool, &'static str, For);
+/// Fact, tool, argument that prints the version, and use.
+type ToolRow = (&'static Key<Version>, Tool, &'static str, ToolUse);
 
 const TOOLS: &[ToolRow] = &[
-    (&machine::E2FSPROGS, Tool::Mke2fs, "-V", For::Devices),
+    (&machine::E2FSPROGS, Tool::Mke2fs, "-V", ToolUse::Devices),
     (
         &machine::XFSPROGS,
         Tool::MkfsXfs,
         "-V",
-        For::FileSystem("xfs"),
+        ToolUse::FileSystem("xfs"),
     ),
     (
         &machine::BTRFSPROGS,
         Tool::MkfsBtrfs,
         "--version",
-        For::FileSystem("btrfs"),
+        ToolUse::FileSystem("btrfs"),
     ),
-    (&machine::MDADM, Tool::Mdadm, "--version", For::Arrays),
+    (&machine::MDADM, Tool::Mdadm, "--version", ToolUse::Arrays),
 ];
 
-impl For {
-    fn is_in_sight(self, facts: &FactSet) -> bool {
+impl ToolUse {
+    fn is_needed(self, facts: &FactSet) -> bool {
         match self {
             Self::Devices => facts.subjects(Scope::Device).next().is_some(),
             Self::FileSystem(fstype) => {
                 !facts
-                    .which(&mount::FSTYPE, |mounted| mounted == fstype)
+                    .subjects_where(&mount::FSTYPE, |mounted| mounted == fstype)
                     .is_empty()
                     || facts
                         .subjects(Scope::Device)
                         .any(|disk| may_be_free(&facts.get(disk, &device::CONTENT)))
             }
             Self::Arrays => facts
-                .known(&device::KIND)
+                .known_values(&device::KIND)
                 .iter()
                 .any(|(_, kind)| kind.is_md()),
         }
     }
 }
 
-/// Whether nothing forbids making a file system on a device. What could not be read may be empty.
+/// Whether a file system could be made on a device. Unread contents may be empty.
 fn may_be_free(content: &Reading<Content>) -> bool {
     match content {
-        Reading::Known { value, .. } => value.may_be_given(),
+        Reading::Known { value, .. } => value.is_available(),
         Reading::Unknown {
-            why: Why::NotCollected | Why::Absent,
+            why: UnknownReason::NotCollected | UnknownReason::Absent,
             ..
         } => false,
         Reading::Unknown {
-            why: Why::Denied | Why::TimedOut | Why::Malformed | Why::Ambiguous,
+            why:
+                UnknownReason::Denied
+                | UnknownReason::TimedOut
+                | UnknownReason::Malformed
+                | UnknownReason::Ambiguous,
             ..
         } => true,
     }
 }
 
-/// The name of this step, for progress.
+/// For progress displays.
 pub const ID: &str = "tools";
 
-/// The tools, by whether something in sight needs them.
-pub struct ToolNeed {
+/// Tools that this host needs, and others.
+pub struct ToolSelection {
     needed: Vec<&'static ToolRow>,
     others: Vec<&'static ToolRow>,
 }
 
-impl ToolNeed {
-    /// By what is known of disks and mounts.
-    pub fn of(facts: &FactSet) -> Self {
+impl ToolSelection {
+    pub fn from_facts(facts: &FactSet) -> Self {
         let (needed, others) = TOOLS
             .iter()
-            .partition(|(_, _, _, what)| what.is_in_sight(facts));
+            .partition(|(_, _, _, what)| what.is_needed(facts));
         Self { needed, others }
     }
 
-    /// Facts about the tools, of which the needed ones are asked.
-    pub fn look(&self, host: &dyn Host, request: &Request) -> FactSet {
+    /// Runs the needed tools.
+    pub fn query_versions(&self, host: &dyn Host, request: &Request) -> FactSet {
         let mut facts = FactSet::default();
         for (key, tool, argument, _) in &self.needed {
-            facts.put(
+            facts.insert(
                 &Subject::host(),
                 key,
                 version(host, request, *tool, argument),
             );
         }
         for (key, ..) in &self.others {
-            facts.put(&Subject::host(), key, not_needed());
+            facts.insert(&Subject::host(), key, unneeded_version());
         }
         facts
     }
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use crate::facts::{FactValue, Remedy, Source};
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     const ANSWERS: &[(Tool, &str, &str, &str)] = &[
         (
@@ -141,22 +142,22 @@ mod tests {
         ),
     ];
 
-    /// A machine with an array that is free, so that every tool is in sight.
+    /// A host with a free array, so that every tool is needed.
     fn machine() -> FactSet {
         let mut facts = FactSet::default();
         let array = Subject::device("md0");
-        facts.know(
+        facts.insert_known(
             &array,
             &device::KIND,
             device::DeviceKind::Md,
             Source::Assumed,
         );
-        facts.know(&array, &device::CONTENT, Content::Blank, Source::Assumed);
+        facts.insert_known(&array, &device::CONTENT, Content::Blank, Source::Assumed);
         facts
     }
 
-    fn collect(host: &Fake, without_programs: bool) -> FactSet {
-        ToolNeed::of(&machine()).look(
+    fn collect(host: &FakeHost, without_programs: bool) -> FactSet {
+        ToolSelection::from_facts(&machine()).query_versions(
             host,
             &Request {
                 without_programs,
@@ -167,10 +168,10 @@ mod tests {
 
     #[test]
     fn every_tool_is_understood() {
-        let add = |fake: Fake, (tool, argument, answer, _): &(Tool, &str, &str, &str)| {
+        let add = |fake: FakeHost, (tool, argument, answer, _): &(Tool, &str, &str, &str)| {
             fake.answer(Question::Run(*tool, vec![(*argument).to_owned()]), answer)
         };
-        let host = ANSWERS.iter().fold(Fake::default(), add);
+        let host = ANSWERS.iter().fold(FakeHost::default(), add);
         let facts = collect(&host, false);
         for ((key, ..), (.., expect)) in TOOLS.iter().zip(ANSWERS) {
             assert_eq!(
@@ -182,35 +183,35 @@ mod tests {
 
     #[test]
     fn a_missing_tool_names_its_package_and_none_is_run_unasked() {
-        let host = Fake::default();
+        let host = FakeHost::default();
         let reading = collect(&host, false).get(&Subject::host(), &machine::E2FSPROGS);
         assert!(
             matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(ref name)), .. } if name == "e2fsprogs")
         );
-        let host = Fake::default();
+        let host = FakeHost::default();
         let reading = collect(&host, true).get(&Subject::host(), &machine::E2FSPROGS);
         assert!(matches!(
             reading,
             Reading::Unknown {
-                why: Why::NotCollected,
+                why: UnknownReason::NotCollected,
                 ..
             }
         ));
-        assert!(host.asked().is_empty());
+        assert!(host.asked_questions().is_empty());
     }
 
-    /// The tools that are asked where this is known.
+    /// The tools that run with these facts.
     fn asked<T: FactValue>(subject: &Subject, key: &Key<T>, value: T) -> Vec<Tool> {
         let mut facts = FactSet::default();
-        facts.know(subject, key, value, Source::Assumed);
+        facts.insert_known(subject, key, value, Source::Assumed);
         asked_by(&facts)
     }
 
     fn asked_by(facts: &FactSet) -> Vec<Tool> {
-        let host = Fake::default();
-        ToolNeed::of(facts).look(&host, &Request::default());
+        let host = FakeHost::default();
+        ToolSelection::from_facts(facts).query_versions(&host, &Request::default());
         let mut asked: Vec<Tool> = host
-            .asked()
+            .asked_questions()
             .iter()
             .filter_map(|question| match question {
                 Question::Run(tool, _) => Some(*tool),
@@ -241,12 +242,12 @@ mod tests {
             );
         }
         for (why, tools) in [
-            (Why::Denied, &all[..]),
-            (Why::TimedOut, &all),
-            (Why::NotCollected, &all[..1]),
+            (UnknownReason::Denied, &all[..]),
+            (UnknownReason::TimedOut, &all),
+            (UnknownReason::NotCollected, &all[..1]),
         ] {
             let mut facts = FactSet::default();
-            facts.put(&disk, &device::CONTENT, Reading::unknown(why, "x"));
+            facts.insert(&disk, &device::CONTENT, Reading::unknown(why, "x"));
             assert_eq!(
                 asked_by(&facts),
                 tools,

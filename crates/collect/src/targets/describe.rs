@@ -1,4 +1,4 @@
-//! The facts of one target that come from its directory or from its place in the stack.
+//! The facts of a target from its directory and from the layers below it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,26 +6,25 @@ use std::path::{Path, PathBuf};
 use super::prospect::ProspectiveTarget;
 use crate::facts::catalog::target::{self, Attribute};
 use crate::facts::catalog::{device, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Inode flags by their names here, from linux/fs.h.
+/// From linux/fs.h.
 const FLAGS: [(u32, Attribute); 3] = [
     (0x0080_0000, Attribute::Nocow),
     (0x8, Attribute::Sync),
     (0x4000, Attribute::JournalData),
 ];
 
-/// The properties of a directory that exists.
 pub struct DirectoryProperties {
     empty: Reading<bool>,
     flags: Reading<Vec<Attribute>>,
 }
 
-/// Looks at a target, where there is a directory to look at.
-pub fn look(host: &dyn Host, place: &ProspectiveTarget) -> Option<DirectoryProperties> {
+/// `None` for a target without a readable directory.
+pub fn read_properties(host: &dyn Host, place: &ProspectiveTarget) -> Option<DirectoryProperties> {
     let existing = place.existing.as_ref()?;
     let created = place.kind.value().is_some_and(|kind| kind.is_created());
     let empty = if created {
@@ -34,7 +33,7 @@ pub fn look(host: &dyn Host, place: &ProspectiveTarget) -> Option<DirectoryPrope
             Source::call(format!("stat {}", place.subject().name())),
         )
     } else {
-        empty(host, existing)
+        is_empty(host, existing)
     };
     Some(DirectoryProperties {
         empty,
@@ -42,8 +41,8 @@ pub fn look(host: &dyn Host, place: &ProspectiveTarget) -> Option<DirectoryPrope
     })
 }
 
-/// Records everything but the role of the target. `wal` are the WAL directories on its file system.
-pub fn put(
+/// Records everything but the role. `wal` are the WAL directories on its file system.
+pub fn record(
     host: &dyn Host,
     place: &ProspectiveTarget,
     look: Option<DirectoryProperties>,
@@ -53,24 +52,24 @@ pub fn put(
 ) {
     let subject = place.subject();
     let resolved = Source::call(format!("realpath {}", subject.name()));
-    facts.know(&subject, &target::PATH, subject.name().to_owned(), resolved);
-    facts.put(&subject, &target::KIND, place.kind.clone());
+    facts.insert_known(&subject, &target::PATH, subject.name().to_owned(), resolved);
+    facts.insert(&subject, &target::KIND, place.kind.clone());
     if let Some(base) = &place.base {
-        facts.stand(&subject, base);
+        facts.add_edge(&subject, base);
         facts.link(&subject, base);
         if base.scope() == Scope::Device {
-            facts.rule_out(&subject, Scope::Mount);
-        } else if diskless(facts, base) {
-            facts.rule_out(&subject, Scope::Device);
+            facts.mark_inapplicable(&subject, Scope::Mount);
+        } else if is_diskless(facts, base) {
+            facts.mark_inapplicable(&subject, Scope::Device);
         }
         if let Some(device) = facts.resolve(base, Scope::Device) {
             facts.link(&subject, &device);
         }
     }
-    facts.put(
+    facts.insert(
         &subject,
         &target::SWAP_BESIDE,
-        swap_beside(facts, &subject, swapping),
+        swap_on_same_disks(facts, &subject, swapping),
     );
     let io_error = match &place.kind {
         _ if place.io_error => {
@@ -78,7 +77,7 @@ pub fn put(
         }
         kind => kind.clone().map(|_| false),
     };
-    facts.put(&subject, &target::IO_ERROR, io_error);
+    facts.insert(&subject, &target::IO_ERROR, io_error);
     if let Reading::Unknown {
         why,
         detail,
@@ -86,7 +85,7 @@ pub fn put(
     } = &place.kind
     {
         let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
-        facts.put(
+        facts.insert(
             &subject,
             &target::EMPTY,
             Reading::Unknown {
@@ -95,7 +94,7 @@ pub fn put(
                 remedy: remedy.clone(),
             },
         );
-        facts.put(
+        facts.insert(
             &subject,
             &target::FLAGS,
             Reading::Unknown {
@@ -106,34 +105,34 @@ pub fn put(
         );
     }
     if let Some(DirectoryProperties { empty, flags }) = look {
-        facts.put(&subject, &target::EMPTY, empty);
-        facts.put(&subject, &target::FLAGS, flags);
+        facts.insert(&subject, &target::EMPTY, empty);
+        facts.insert(&subject, &target::FLAGS, flags);
         let flags = facts.get(&subject, &target::FLAGS);
         if let Some(nocow) = nocow(host, facts, place, wal, &flags) {
-            facts.put(&subject, &target::NOCOW, nocow);
+            facts.insert(&subject, &target::NOCOW, nocow);
         }
     }
 }
 
-/// Whether a file system has no block device of this machine beneath it, by its kind.
-fn diskless(facts: &FactSet, base: &Subject) -> bool {
+/// Whether file systems of this kind have no local block device.
+fn is_diskless(facts: &FactSet, base: &Subject) -> bool {
     facts
         .value(base, &mount::CLASS)
         .is_some_and(mount::MountClass::is_diskless)
 }
 
-/// Whether the directory is empty; an empty `lost+found` does not count.
-fn empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
-    let shown = safe(path_bytes(directory));
+/// An empty `lost+found` does not count.
+fn is_empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
+    let shown = display_safe(path_bytes(directory));
     match host.is_empty(directory) {
         Ok(nothing) => Reading::known(nothing, Source::file(shown)),
-        Err(miss) => refused(&miss, &shown),
+        Err(miss) => error_reading(&miss, &shown),
     }
 }
 
-/// Inode flags; a directory that is to be created inherits them from the one it is created in.
+/// A new directory inherits the flags of its parent.
 fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<Attribute>> {
-    let call = format!("FS_IOC_GETFLAGS {}", safe(path_bytes(directory)));
+    let call = format!("FS_IOC_GETFLAGS {}", display_safe(path_bytes(directory)));
     match host.flags(directory) {
         Ok(bits) => {
             let set = FLAGS
@@ -142,12 +141,12 @@ fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<Attribute>> {
                 .map(|(_, flag)| *flag);
             Reading::known(set.collect(), Source::call(call))
         }
-        Err(miss) => refused(&miss, &call),
+        Err(miss) => error_reading(&miss, &call),
     }
 }
 
-/// Whether btrfs overwrites new files in place; nothing to say on any other file system, and
-/// nothing certain when the directory of the WAL differs from that of the data.
+/// Whether btrfs overwrites new files in place. `None` on other file systems; unknown if the
+/// directories of WAL and data differ.
 fn nocow(
     host: &dyn Host,
     facts: &FactSet,
@@ -171,12 +170,9 @@ fn nocow(
     for directory in wal {
         let of_wal = self::flags(host, directory).map(has_flag);
         if of_wal.value() != by_flag.value() && of_wal.is_known() && by_flag.is_known() {
-            let (data, wal) = (place.subject(), safe(path_bytes(directory)));
-            let detail = format!(
-                "one of {} and {wal} has the flag +C, the other has not",
-                data.name()
-            );
-            return Some(Reading::unknown(Why::Ambiguous, detail));
+            let (data, wal) = (place.subject(), display_safe(path_bytes(directory)));
+            let detail = format!("only one of {} and {wal} has the flag +C", data.name());
+            return Some(Reading::unknown(UnknownReason::Ambiguous, detail));
         }
     }
     Some(if by_flag.value() == Some(&false) && !by_mount.is_known() {
@@ -186,10 +182,9 @@ fn nocow(
     })
 }
 
-/// The disks at the bottom of every device that holds swap, several paths to one as one; `None`
-/// where that was not read.
-pub fn swapping_leaves(facts: &FactSet) -> Option<BTreeSet<Subject>> {
-    let known = facts.known(&device::SWAP);
+/// The disks below all swap, paths to one unit counted once; `None` if swap was not read.
+pub fn swap_disks(facts: &FactSet) -> Option<BTreeSet<Subject>> {
+    let known = facts.known_values(&device::SWAP);
     let swapping = known
         .iter()
         .filter(|(_, swap)| *swap)
@@ -197,23 +192,23 @@ pub fn swapping_leaves(facts: &FactSet) -> Option<BTreeSet<Subject>> {
     (!known.is_empty()).then(|| swapping.collect())
 }
 
-fn swap_beside(
+fn swap_on_same_disks(
     facts: &FactSet,
     target: &Subject,
     swapping: Option<&BTreeSet<Subject>>,
 ) -> Reading<Vec<String>> {
-    if facts.lacks(target, Scope::Device) {
+    if facts.lacks_scope(target, Scope::Device) {
         return Reading::known(Vec::new(), Source::derived([mount::CLASS.name()]));
     }
     let disks = facts.disks(target);
     if disks.is_empty() {
         return Reading::unknown(
-            Why::Absent,
+            UnknownReason::Absent,
             format!("a block device under {}", target.name()),
         );
     }
     let Some(swapping) = swapping else {
-        return Reading::unknown(Why::NotCollected, "which devices hold swap");
+        return Reading::unknown(UnknownReason::NotCollected, "which devices hold swap");
     };
     let both = disks
         .iter()

@@ -1,30 +1,27 @@
-//! The role of a target: what database servers keep on it, and the links by which rules about one
-//! ask for facts about the other.
+//! The role of a target: what database servers keep on it, and the links by which rules on one use
+//! facts of the other.
 //!
-//! A server is looked up from the mount of its WAL or redo log, because that is where a commit
-//! waits. All directories of one server on one file system are one target, since a verdict is about
-//! a file system. While the directories of any server are unknown, no directory is known to be
-//! unused.
+//! A server is linked to the mount of its WAL or redo log, because a commit waits there. All
+//! directories of a server on one file system are one target, since a verdict is about a file
+//! system. While directories of any server are unknown, no directory is known to be unused.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-use super::prospect::{ProspectiveTarget, file_system, mount_over};
+use super::prospect::{ProspectiveTarget, file_system, mount_of_real_path};
 use crate::facts::catalog::target::{self, Role};
-use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, Value, Why};
-use crate::host::{path_bytes, path_of};
-use crate::text::{raw, safe};
+use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value};
+use crate::host::{path_bytes, path_from_bytes};
+use crate::text::{display_safe, original_bytes};
 
-/// The known directories of a server.
 pub struct ServerDirectories {
     cluster: Subject,
-    spots: Vec<ServerDirectory>,
-    /// Why some of its directories are unknown, where they are.
-    hidden: Option<Reading<Infallible>>,
+    directories: Vec<ServerDirectory>,
+    /// Why some of its directories are unknown.
+    unknown_reason: Option<Reading<Infallible>>,
 }
 
-/// One directory of a server.
 #[derive(Clone)]
 pub struct ServerDirectory {
     role: Role,
@@ -35,8 +32,8 @@ pub struct ServerDirectory {
 
 impl ServerDirectory {
     fn find(facts: &FactSet, role: Role, path: &str) -> Self {
-        let path = path_of(raw(path));
-        let mount = mount_over(facts, &path);
+        let path = path_from_bytes(original_bytes(path));
+        let mount = mount_of_real_path(facts, &path);
         Self {
             role,
             file_system: mount.as_ref().map(|mount| file_system(facts, mount)),
@@ -49,12 +46,11 @@ impl ServerDirectory {
         self.file_system.is_some() && self.file_system.as_ref() == file_system
     }
 
-    /// Whether one of the two directories is the other or lies in it.
-    fn meets(&self, place: &ProspectiveTarget) -> bool {
+    /// Whether one directory is or contains the other.
+    fn overlaps(&self, place: &ProspectiveTarget) -> bool {
         self.path.starts_with(&place.path) || place.path.starts_with(&self.path)
     }
 
-    /// Whether a commit waits for it.
     fn is_log(&self) -> bool {
         self.role.is_wal() || self.role.is_redo()
     }
@@ -88,7 +84,8 @@ impl ServerDirectories {
                 }
                 Reading::Known { .. } => {}
                 Reading::Unknown {
-                    why: Why::Absent, ..
+                    why: UnknownReason::Absent,
+                    ..
                 } if *optional => {}
                 Reading::Unknown {
                     why,
@@ -106,27 +103,27 @@ impl ServerDirectories {
         }
         Self {
             cluster,
-            spots,
-            hidden,
+            directories: spots,
+            unknown_reason: hidden,
         }
     }
 
     fn log(&self) -> Option<&ServerDirectory> {
-        self.spots.iter().find(|spot| spot.is_log())
+        self.directories.iter().find(|spot| spot.is_log())
     }
 
-    /// The first directory on each file system, its data before anything else.
-    pub fn apart(&self) -> Vec<&ServerDirectory> {
+    /// The first directory on each file system, data first.
+    pub fn one_per_file_system(&self) -> Vec<&ServerDirectory> {
         let mut seen = BTreeSet::new();
-        self.spots
+        self.directories
             .iter()
             .filter(|spot| seen.insert(spot.file_system.clone()))
             .collect()
     }
 }
 
-/// All servers, linked to the mounts of their logs.
-pub fn homes(facts: &mut FactSet) -> Vec<ServerDirectories> {
+/// All servers; links each to the mount of its log.
+pub fn server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
     let homes: Vec<ServerDirectories> = clusters
         .into_iter()
@@ -134,13 +131,13 @@ pub fn homes(facts: &mut FactSet) -> Vec<ServerDirectories> {
         .collect();
     for home in &homes {
         let log = home.log();
-        let rest = home.spots.iter().filter(|spot| !spot.is_log());
+        let rest = home.directories.iter().filter(|spot| !spot.is_log());
         for mount in log
             .into_iter()
             .chain(rest)
             .filter_map(|spot| spot.mount.as_ref())
         {
-            facts.stand(&home.cluster, mount);
+            facts.add_edge(&home.cluster, mount);
         }
         if let Some(mount) = log.and_then(|spot| spot.mount.as_ref()) {
             facts.link(&home.cluster, mount);
@@ -152,7 +149,7 @@ pub fn homes(facts: &mut FactSet) -> Vec<ServerDirectories> {
     homes
 }
 
-/// The servers that use a place, each with its directories on the file system of that place.
+/// The servers that use a target, each with its directories on that file system.
 fn users<'h>(
     place: &ProspectiveTarget,
     homes: &'h [ServerDirectories],
@@ -160,7 +157,7 @@ fn users<'h>(
 ) -> Vec<(&'h ServerDirectories, Vec<&'h ServerDirectory>)> {
     let here = place.base.as_ref().map(|base| file_system(facts, base));
     let on_it = |home: &'h ServerDirectories| {
-        home.spots
+        home.directories
             .iter()
             .filter(|spot| spot.is_on(here.as_ref()))
             .collect()
@@ -168,14 +165,14 @@ fn users<'h>(
     let spots = homes.iter().map(|home| (home, on_it(home)));
     spots
         .filter(|(_, spots): &(_, Vec<&ServerDirectory>)| {
-            spots.iter().any(|spot| spot.meets(place))
+            spots.iter().any(|spot| spot.overlaps(place))
         })
         .collect()
 }
 
-/// Directories on other file systems that belong to what is on a place: everything else of a server
-/// whose data it holds, and the log of any other, where its commits wait.
-pub fn elsewhere(
+/// Directories on other file systems: of a server whose data is on the target all others, of any
+/// other server its log, where commits wait.
+pub fn related_directories(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],
     facts: &FactSet,
@@ -189,13 +186,13 @@ pub fn elsewhere(
         );
         let away = |spot: &&ServerDirectory| !holds(&|near| near.file_system == spot.file_system);
         let beside_log = |spot: &ServerDirectory| {
-            home.spots
+            home.directories
                 .iter()
                 .any(|log| log.is_log() && log.file_system == spot.file_system)
         };
         let wanted = |spot: &&ServerDirectory| data || (!log && beside_log(spot));
         paths.extend(
-            home.apart()
+            home.one_per_file_system()
                 .into_iter()
                 .filter(away)
                 .filter(wanted)
@@ -205,8 +202,8 @@ pub fn elsewhere(
     paths
 }
 
-/// Records the role of the target; returns the log directories that lie on its file system.
-pub fn put(
+/// Records the role; returns the log directories on the target's file system.
+pub fn record(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],
     facts: &mut FactSet,
@@ -235,7 +232,7 @@ pub fn put(
         .collect();
     let mut directories: Vec<String> = Vec::new();
     for spot in &spots {
-        let directory = format!("{} {}", spot.role, safe(path_bytes(&spot.path)));
+        let directory = format!("{} {}", spot.role, display_safe(path_bytes(&spot.path)));
         if !directories.contains(&directory) {
             directories.push(directory);
         }
@@ -244,21 +241,21 @@ pub fn put(
         .iter()
         .map(|(home, _)| home.cluster.name().to_owned())
         .collect();
-    let hidden = homes.iter().find_map(|home| home.hidden.clone());
+    let hidden = homes.iter().find_map(|home| home.unknown_reason.clone());
     let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
     if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
-        facts.put(
+        facts.insert(
             &subject,
             &target::ROLES,
             hidden.clone().map(|none| match none {}),
         );
         for list in [&target::DIRECTORIES, &target::CLUSTERS] {
-            facts.put(&subject, list, hidden.clone().map(|none| match none {}));
+            facts.insert(&subject, list, hidden.clone().map(|none| match none {}));
         }
     } else {
-        facts.know(&subject, &target::ROLES, roles, source());
-        facts.know(&subject, &target::DIRECTORIES, directories, source());
-        facts.know(&subject, &target::CLUSTERS, clusters, source());
+        facts.insert_known(&subject, &target::ROLES, roles, source());
+        facts.insert_known(&subject, &target::DIRECTORIES, directories, source());
+        facts.insert_known(&subject, &target::CLUSTERS, clusters, source());
     }
 
     for (home, here) in &users {

@@ -1,5 +1,5 @@
-//! Targets on a small machine: a root disk, two data file systems, a network mount and a file
-//! mounted over a file.
+//! Targets on a small host: a root disk, two data file systems, a network mount and a file mounted
+//! over a file.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use crate::facts::catalog::device::{self, Content};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::{self, Attribute, Role, TargetKind};
-use crate::facts::{Choice, Reading, Source, Why};
-use crate::host::{MissKind, Question, Stat};
-use crate::testing::{Fake, sentences};
+use crate::facts::{Choice, Reading, Source, UnknownReason};
+use crate::host::{HostErrorKind, Question, Stat};
+use crate::testing::{FakeHost, note_sentences};
 
 fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
     let (node_major, node_minor) = node;
@@ -25,7 +25,7 @@ fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
         node_minor,
         inode: 2,
         size,
-        changed: None,
+        ctime: None,
     }
     .encode()
 }
@@ -35,11 +35,11 @@ trait Directories {
     fn link_to(self, path: &str, real: &str) -> Self;
 }
 
-impl Directories for Fake {
+impl Directories for FakeHost {
     fn directory(self, path: &str) -> Self {
         self.answer(Question::Stat(path.into()), stat(0o040_755, (0, 0)))
             .answer(Question::RealPath(path.into()), path)
-            .answer(Question::Empty(path.into()), "yes\n")
+            .answer(Question::IsEmpty(path.into()), "yes\n")
             .answer(Question::Flags(path.into()), "0")
     }
 
@@ -50,8 +50,8 @@ impl Directories for Fake {
     }
 }
 
-fn host() -> Fake {
-    Fake::default()
+fn host() -> FakeHost {
+    FakeHost::default()
         .answer(Question::Stat("/etc/hosts".into()), stat(0o100_644, (0, 0)))
         .directory("/")
         .directory("/data")
@@ -59,7 +59,7 @@ fn host() -> Fake {
         .directory("/net")
 }
 
-/// The mounts and devices, as the collectors before this one leave them.
+/// Mounts and devices, as earlier collectors record them.
 fn storage() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("/proc/self/mountinfo");
@@ -71,42 +71,42 @@ fn storage() -> FactSet {
         ("/etc/hosts", "sda1", "ext4", MountClass::Block),
     ] {
         let subject = Subject::mount(point);
-        facts.know(&subject, &mount::POINT, point.to_owned(), read());
-        facts.know(&subject, &mount::ROOT, "/".to_owned(), read());
-        facts.know(&subject, &mount::FSTYPE, fstype.to_owned(), read());
-        facts.know(&subject, &mount::CLASS, class, read());
-        facts.know(&subject, &mount::READ_ONLY, false, read());
-        facts.know(&subject, &mount::IN_SIGHT, true, read());
+        facts.insert_known(&subject, &mount::POINT, point.to_owned(), read());
+        facts.insert_known(&subject, &mount::ROOT, "/".to_owned(), read());
+        facts.insert_known(&subject, &mount::FSTYPE, fstype.to_owned(), read());
+        facts.insert_known(&subject, &mount::CLASS, class, read());
+        facts.insert_known(&subject, &mount::READ_ONLY, false, read());
+        facts.insert_known(&subject, &mount::IN_SIGHT, true, read());
         if !device.is_empty() {
             let device = Subject::device(device);
-            facts.know(
+            facts.insert_known(
                 &device,
                 &device::PATH,
                 format!("/dev/{}", device.name()),
                 read(),
             );
-            facts.stand(&subject, &device);
+            facts.add_edge(&subject, &device);
             facts.link(&subject, &device);
         }
     }
-    facts.stand(&Subject::device("sdb1"), &Subject::device("sdb"));
-    facts.mention(&Subject::device("sdb"));
+    facts.add_edge(&Subject::device("sdb1"), &Subject::device("sdb"));
+    facts.add_subject(&Subject::device("sdb"));
     facts
 }
 
 fn cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
     let cluster = Subject::cluster(data);
     let read = || Source::file("/proc/1/cmdline");
-    facts.know(&cluster, &postgres::DATA, data.to_owned(), read());
-    facts.know(&cluster, &postgres::WAL, wal.to_owned(), read());
-    facts.know(&cluster, &postgres::TABLESPACES, Vec::new(), read());
+    facts.insert_known(&cluster, &postgres::DATA, data.to_owned(), read());
+    facts.insert_known(&cluster, &postgres::WAL, wal.to_owned(), read());
+    facts.insert_known(&cluster, &postgres::TABLESPACES, Vec::new(), read());
     cluster
 }
 
-fn collect(host: &Fake, target: Option<&str>, mut facts: FactSet) -> FactSet {
+fn collect(host: &FakeHost, target: Option<&str>, mut facts: FactSet) -> FactSet {
     let request = Request {
         target: target.map(PathBuf::from),
-        new: true,
+        allow_missing: true,
         ..Request::default()
     };
     run(host, &request, &mut facts);
@@ -119,7 +119,7 @@ fn targets(facts: &FactSet) -> Vec<(String, String)> {
             .value(subject, &target::ROLES)
             .unwrap()
             .into_iter()
-            .map(Choice::word)
+            .map(Choice::as_str)
             .collect();
         (subject.name().to_owned(), roles.join(" and "))
     };
@@ -152,7 +152,7 @@ fn a_directory_is_placed_on_its_mount_and_device() {
         facts.resolve(&subject, Scope::Device),
         Some(Subject::device("sdb1"))
     );
-    assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
+    assert_eq!(facts.bottom_devices(&subject), [Subject::device("sdb")]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
         Some(Subject::mount("/data"))
     );
     assert_eq!(
-        facts.named(&subject, "target.nocow").value(),
+        facts.reading_by_name(&subject, "target.nocow").value(),
         None,
         "xfs has no such thing"
     );
@@ -188,25 +188,25 @@ fn a_file_is_refused_and_so_is_a_directory_beneath_one() {
         let facts = collect(&host(), Some(path), storage());
         assert_eq!(targets(&facts), []);
         assert!(
-            sentences(&facts)
+            note_sentences(&facts)
                 .iter()
                 .any(|warning| warning.contains("/etc/hosts")),
             "{:?}",
-            sentences(&facts)
+            note_sentences(&facts)
         );
     }
 }
 
 #[test]
 fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
-    let host = host().refuse(Question::Stat("/net/pg".into()), MissKind::TimedOut);
+    let host = host().refuse(Question::Stat("/net/pg".into()), HostErrorKind::TimedOut);
     let facts = collect(&host, Some("/net/pg"), storage());
     let subject = Subject::target("/net/pg");
     let unknown = |name| {
         matches!(
-            facts.named(&subject, name),
+            facts.reading_by_name(&subject, name),
             Reading::Unknown {
-                why: Why::TimedOut,
+                why: UnknownReason::TimedOut,
                 ..
             }
         )
@@ -217,7 +217,7 @@ fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
         Some(Subject::mount("/net"))
     );
     let asked = host
-        .asked()
+        .asked_questions()
         .into_iter()
         .filter(|question| format!("{question:?}").contains("/net/pg"))
         .count();
@@ -226,7 +226,7 @@ fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
 
 #[test]
 fn a_device_means_its_mount_point_or_itself() {
-    let block = |fake: Fake, path: &str, node: (u64, u64), name: &str| {
+    let block = |fake: FakeHost, path: &str, node: (u64, u64), name: &str| {
         fake.answer(Question::Stat(path.into()), stat(0o060_660, node))
             .answer(Question::RealPath(path.into()), path)
             .symlink(
@@ -241,7 +241,7 @@ fn a_device_means_its_mount_point_or_itself() {
     );
     assert_eq!(targets(&facts), [pair("/data", "")]);
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .any(|warning| warning.contains("mounted on /data"))
     );
@@ -260,21 +260,22 @@ fn a_device_means_its_mount_point_or_itself() {
         facts.resolve(&subject, Scope::Device),
         Some(Subject::device("sdb"))
     );
-    assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
+    assert_eq!(facts.bottom_devices(&subject), [Subject::device("sdb")]);
 }
 
-/// A file system below `/data` that was mounted before `/data` itself: the table of mounts has it,
-/// and no path leads there.
+/// A file system below `/data`, mounted before `/data` itself: listed, but not reachable.
 #[test]
 fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
-    let gone = |path: &str, fake: Fake| fake.refuse(Question::Stat(path.into()), MissKind::Absent);
+    let gone = |path: &str, fake: FakeHost| {
+        fake.refuse(Question::Stat(path.into()), HostErrorKind::Absent)
+    };
     for (asked, meant) in [
         ("/data/pg", None),
         ("/data/pgg", None),
         ("/dta", Some("/data")),
     ] {
         let mut storage = storage();
-        storage.know(
+        storage.insert_known(
             &Subject::mount("/data/pg"),
             &mount::POINT,
             "/data/pg".to_owned(),
@@ -282,7 +283,7 @@ fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
         );
         let host = gone(asked, gone("/data/pg", host()));
         let path = Path::new(asked);
-        let mistake = asked::mistake(&host, path, &host.stat(path), false, &storage);
+        let mistake = request::target_error(&host, path, &host.stat(path), false, &storage);
         let said = mistake
             .map(|mistake| mistake.to_string())
             .unwrap_or_default();
@@ -348,10 +349,10 @@ fn data_and_wal_on_one_file_system_are_one_target() {
 fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     let mut storage = storage();
     let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
-    storage.put(
+    storage.insert(
         &cluster,
         &postgres::WAL,
-        Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"),
+        Reading::unknown(UnknownReason::Denied, "realpath /data/pg/pg_wal"),
     );
     let facts = collect(&host().directory("/data/pg"), None, storage);
     assert_eq!(
@@ -368,7 +369,7 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
             matches!(
                 reading,
                 Reading::Unknown {
-                    why: Why::Denied,
+                    why: UnknownReason::Denied,
                     ..
                 }
             ),
@@ -403,32 +404,32 @@ fn a_directory_in_or_around_a_cluster_belongs_to_it() {
 fn without_clusters_data_mounts_and_free_devices_are_found() {
     let mut storage = storage();
     let free = Subject::device("sdd");
-    storage.know(
+    storage.insert_known(
         &free,
         &device::PATH,
         "/dev/sdd".to_owned(),
         Source::file("/sys"),
     );
-    storage.know(
+    storage.insert_known(
         &free,
         &device::CONTENT,
         Content::Free,
         Source::file("/dev/sdd"),
     );
     let locked = Subject::device("sde");
-    storage.know(
+    storage.insert_known(
         &locked,
         &device::PATH,
         "/dev/sde".to_owned(),
         Source::file("/sys"),
     );
-    storage.know(
+    storage.insert_known(
         &locked,
         &device::CONTENT,
         Content::Free,
         Source::file("/dev/sde"),
     );
-    storage.know(&locked, &device::READ_ONLY, true, Source::file("/sys"));
+    storage.insert_known(&locked, &device::READ_ONLY, true, Source::file("/sys"));
     let host = host();
     let facts = collect(&host, None, storage);
     assert_eq!(
@@ -436,7 +437,7 @@ fn without_clusters_data_mounts_and_free_devices_are_found() {
         [pair("/data", ""), pair("/dev/sdd", ""), pair("/wal", "")]
     );
     let touched = host
-        .asked()
+        .asked_questions()
         .iter()
         .any(|question| format!("{question:?}").contains("/net"));
     assert!(!touched, "nobody asked for the network file system");
@@ -446,8 +447,8 @@ fn without_clusters_data_mounts_and_free_devices_are_found() {
 fn the_root_is_a_target_only_when_nothing_else_is() {
     let mut only_root = FactSet::default();
     let root = Subject::mount("/");
-    only_root.know(&root, &mount::IN_SIGHT, true, Source::file("x"));
-    only_root.know(&root, &mount::POINT, "/".to_owned(), Source::file("x"));
+    only_root.insert_known(&root, &mount::IN_SIGHT, true, Source::file("x"));
+    only_root.insert_known(&root, &mount::POINT, "/".to_owned(), Source::file("x"));
     assert_eq!(targets(&collect(&host(), None, only_root)), [pair("/", "")]);
 }
 
@@ -455,8 +456,8 @@ fn the_root_is_a_target_only_when_nothing_else_is() {
 fn swap_on_the_same_disk_is_named() {
     let mut storage = storage();
     let swap = Subject::device("sdb2");
-    storage.know(&swap, &device::SWAP, true, Source::file("/proc/swaps"));
-    storage.stand(&swap, &Subject::device("sdb"));
+    storage.insert_known(&swap, &device::SWAP, true, Source::file("/proc/swaps"));
+    storage.add_edge(&swap, &Subject::device("sdb"));
     let facts = collect(&host(), None, storage);
     let beside = |target: &str| facts.value(&Subject::target(target), &target::SWAP_BESIDE);
     assert_eq!(beside("/data"), Some(vec!["sdb".to_owned()]));
@@ -472,7 +473,7 @@ fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
         (MountClass::Block, false),
     ] {
         let mut storage = storage();
-        storage.know(
+        storage.insert_known(
             &Subject::mount("/data"),
             &mount::CLASS,
             class,
@@ -480,7 +481,11 @@ fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
         );
         let facts = collect(&host(), Some("/data"), storage);
         let target = Subject::target("/data");
-        assert_eq!(facts.lacks(&target, Scope::Device), diskless, "{class}");
+        assert_eq!(
+            facts.lacks_scope(&target, Scope::Device),
+            diskless,
+            "{class}"
+        );
         if diskless {
             assert_eq!(facts.value(&target, &target::SWAP_BESIDE), Some(vec![]));
         }
@@ -497,9 +502,9 @@ fn nocow_is_the_flag_or_the_mount_option() {
     ] {
         let mut storage = storage();
         let data = Subject::mount("/data");
-        storage.know(&data, &mount::FSTYPE, "btrfs".to_owned(), Source::file("x"));
+        storage.insert_known(&data, &mount::FSTYPE, "btrfs".to_owned(), Source::file("x"));
         if let Some(option) = option {
-            storage.know(&data, &mount::BTRFS_NODATACOW, option, Source::file("x"));
+            storage.insert_known(&data, &mount::BTRFS_NODATACOW, option, Source::file("x"));
         }
         let host = host().answer(Question::Flags("/data".into()), flag.to_string());
         let facts = collect(&host, Some("/data"), storage);
@@ -513,13 +518,13 @@ fn nocow_is_the_flag_or_the_mount_option() {
 #[test]
 fn a_wal_directory_with_another_flag_is_not_passed_over() {
     let mut storage = storage();
-    storage.know(
+    storage.insert_known(
         &Subject::mount("/data"),
         &mount::FSTYPE,
         "btrfs".to_owned(),
         Source::file("x"),
     );
-    storage.know(
+    storage.insert_known(
         &Subject::mount("/data"),
         &mount::BTRFS_NODATACOW,
         false,
@@ -536,7 +541,7 @@ fn a_wal_directory_with_another_flag_is_not_passed_over() {
         matches!(
             nocow,
             Reading::Unknown {
-                why: Why::Ambiguous,
+                why: UnknownReason::Ambiguous,
                 ..
             }
         ),
@@ -599,11 +604,11 @@ fn what_is_no_device_is_no_target_and_it_is_said_why() {
         let facts = collect(&host, Some(asked), storage());
         assert_eq!(targets(&facts), [], "{asked}");
         assert!(
-            sentences(&facts)
+            note_sentences(&facts)
                 .iter()
                 .any(|warning| warning.contains(why)),
             "{:?}",
-            sentences(&facts)
+            note_sentences(&facts)
         );
     }
     let facts = collect(&host, Some("/dev/shm/pg"), storage());
@@ -620,11 +625,11 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         ["/dev/sdb1", "/dev/sdb", "/dev/loop10", "/srv/pg"]
             .iter()
             .fold(host(), |host, path| {
-                host.refuse(Question::Stat((*path).into()), MissKind::NotCollected)
+                host.refuse(Question::Stat((*path).into()), HostErrorKind::NotCollected)
             })
     };
     let mut storage = storage();
-    storage.know(
+    storage.insert_known(
         &Subject::device("sdb"),
         &device::PATH,
         "/dev/sdb".to_owned(),
@@ -640,10 +645,10 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         let expected: Vec<_> = expected.iter().map(|name| pair(name, "")).collect();
         assert_eq!(targets(&facts), expected, "{asked}");
         assert_eq!(
-            sentences(&facts).is_empty(),
+            note_sentences(&facts).is_empty(),
             asked == "/dev/sdb",
             "{:?}",
-            sentences(&facts)
+            note_sentences(&facts)
         );
     }
     let facts = collect(&host(), Some("/dev/sdb"), storage);
@@ -652,7 +657,7 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         Some(TargetKind::Device)
     );
     assert_eq!(
-        facts.leaves(&Subject::target("/dev/sdb")),
+        facts.bottom_devices(&Subject::target("/dev/sdb")),
         [Subject::device("sdb")]
     );
 }
@@ -665,7 +670,7 @@ fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
         ("sdb", device::Medium::Flash),
         ("sdc", device::Medium::Platters),
     ] {
-        storage.know(&Subject::device(disk), &device::MEDIUM, medium, read());
+        storage.insert_known(&Subject::device(disk), &device::MEDIUM, medium, read());
     }
     cluster(&mut storage, "/data/pg", "/wal/pg");
     cluster(&mut storage, "/data/other", "/data/other/pg_wal");
@@ -696,7 +701,7 @@ fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
 #[test]
 fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
     let mut storage = storage();
-    storage.same_unit(&Subject::device("sdc"), &Subject::device("sdb"));
+    storage.set_unit(&Subject::device("sdc"), &Subject::device("sdb"));
     cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
         &host().directory("/data/pg").directory("/wal/pg"),
@@ -711,14 +716,14 @@ fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
 fn two_volumes_of_one_thin_pool_are_named() {
     let mut storage = storage();
     let pool = Subject::device("dm-2");
-    storage.know(
+    storage.insert_known(
         &pool,
         &device::DM_UUID,
         "LVM-abc-tpool".to_owned(),
         Source::file("/sys"),
     );
     for volume in ["sdb1", "sdc"] {
-        storage.stand(&Subject::device(volume), &pool);
+        storage.add_edge(&Subject::device(volume), &pool);
     }
     cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
@@ -739,7 +744,7 @@ fn a_tablespace_on_another_file_system_is_a_target_and_leads_to_the_log() {
         let mut storage = storage();
         let cluster = cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
         let space = vec!["/wal/space".to_owned()];
-        storage.know(
+        storage.insert_known(
             &cluster,
             &postgres::TABLESPACES,
             space,

@@ -1,93 +1,86 @@
-//! The claim of a hardware RAID controller: policy, policy in force, battery, and the caches of the
-//! member disks.
-//!
-//! It judges the volume behind a controller from `controller.*` facts alone. Flush counters prove
-//! nothing here. megaraid_sas completes SYNCHRONIZE CACHE for logical drives by itself unless the
-//! firmware announces support (drivers/scsi/megaraid/megaraid_sas_base.c), so a rising counter can
-//! end in the driver.
+//! A hardware RAID controller: cache policy, battery, and caches of the member disks. Flush
+//! counters prove nothing here: megaraid_sas completes SYNCHRONIZE CACHE itself unless the firmware
+//! supports it (drivers/scsi/megaraid/megaraid_sas_base.c).
 
-use super::ask::Ask;
-use super::claim::Cache;
-use super::{Bears, Evidence, Layer, Mend};
+use super::device_view::Cache;
+use super::fact_reader::FactReader;
+use super::{Evidence, Impact, Layer, Remedy};
 use crate::drivers::{self, Controller};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{self, Battery, DiskCache, OnFailure, Policy, WriteMode};
 use crate::facts::catalog::device::{self, Transport};
 use crate::facts::catalog::kernel;
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 use crate::version::Version;
 
-/// RAID controllers behind the driver of a disk's SCSI host.
-fn controller(ask: &mut Ask, disk: &Subject) -> Option<Controller> {
-    let driver = ask.value(disk, &device::DRIVER)?;
-    drivers::named(&driver)?.controller()
+/// The RAID controller behind the driver of a disk's SCSI host.
+fn raid_controller(ask: &mut FactReader, disk: &Subject) -> Option<Controller> {
+    let driver = ask.get(disk, &device::DRIVER)?;
+    drivers::find(&driver)?.controller()
 }
 
-/// Whether a disk is a volume of a RAID controller.
-pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> bool {
-    let by_driver = controller(ask, disk).is_some();
+pub fn is_behind_raid(ask: &mut FactReader, disk: &Subject, transport: Option<Transport>) -> bool {
+    let by_driver = raid_controller(ask, disk).is_some();
     transport.is_some_and(Transport::is_raid) || by_driver
 }
 
-/// Whether its controller only passes the disk on (JBOD, HBA mode), as its tool and the disk's
-/// address agree. The controller's cache is then not in front of it, and its own governs.
-pub fn is_passed_on(ask: &mut Ask, disk: &Subject) -> bool {
-    ask.value(disk, &controller::VOLUME)
+/// Whether the controller only passes the disk through (JBOD, HBA mode), so that the disk's own
+/// cache matters. Its tool and the disk's address must agree.
+pub fn is_passthrough_disk(ask: &mut FactReader, disk: &Subject) -> bool {
+    ask.get(disk, &controller::VOLUME)
         .is_some_and(|volume| volume == "none")
 }
 
-/// Evidence that flushes may not reach a disk that is passed on. megaraid_sas answered them itself,
-/// for any attached disk, before commit 5765c5b8b3a8 (*Send SYNCHRONIZE_CACHE for non-raid to
-/// firmware*, Linux 4.9).
-pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
-    if ask.value(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
+/// Evidence that flushes may not reach a passed-through disk: megaraid_sas answered them itself
+/// before commit 5765c5b8b3a8 (*Send SYNCHRONIZE_CACHE for non-raid to firmware*, Linux 4.9).
+pub fn swallowed_flushes(ask: &mut FactReader, disk: &Subject) -> Option<Evidence> {
+    if ask.get(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
         return None;
     }
-    let running = ask.value(&Subject::host(), &kernel::VERSION);
+    let running = ask.get(&Subject::host(), &kernel::VERSION);
     let passes = running
         .zip(Version::parse("4.9"))
-        .map_or(Truth::Unknown, |(running, since)| running.at_least(&since));
+        .map_or(Ternary::Unknown, |(running, since)| {
+            running.at_least(&since)
+        });
     let (bears, source) = (
-        Bears::Unproven,
-        ask.origin(&Subject::host(), &kernel::VERSION),
+        Impact::Unproven,
+        ask.source_text(&Subject::host(), &kernel::VERSION),
     );
     let says = format!(
         "megaraid_sas before Linux 4.9 acknowledges the flushes of {} without sending them",
         disk.name()
     );
-    let evidence = Evidence::new(Layer::Belief, disk, bears, says, source);
+    let evidence = Evidence::new(Layer::Kernel, disk, bears, says, source);
     match passes {
-        Truth::True => None,
-        Truth::False => Some(evidence),
-        Truth::Unknown => {
-            ask.miss(&Subject::host(), &kernel::VERSION, None);
+        Ternary::True => None,
+        Ternary::False => Some(evidence),
+        Ternary::Unknown => {
+            ask.note_missing(&Subject::host(), &kernel::VERSION, None);
             Some(evidence)
         }
     }
 }
 
-/// The strength of a battery or flash module.
-enum Power {
-    /// It preserves the cache.
-    Sound,
-    /// It may preserve the cache.
-    Doubtful,
-    /// It does not preserve the cache.
-    Gone,
+/// Whether a battery or flash module protects the cache.
+enum BatteryState {
+    Healthy,
+    Uncertain,
+    Failed,
 }
 
-fn power(battery: Battery) -> Power {
+fn battery_state(battery: Battery) -> BatteryState {
     match battery {
-        Battery::Healthy => Power::Sound,
+        Battery::Healthy => BatteryState::Healthy,
         Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable => {
-            Power::Doubtful
+            BatteryState::Uncertain
         }
-        Battery::Failed | Battery::Absent => Power::Gone,
+        Battery::Failed | Battery::Absent => BatteryState::Failed,
     }
 }
 
-/// Why the state of the battery is temporary; `None` where it is not.
-fn passing(battery: Option<Battery>) -> Option<&'static str> {
+/// Why the state of the battery is temporary; `None` if it is not.
+fn temporary_state(battery: Option<Battery>) -> Option<&'static str> {
     match battery {
         Some(Battery::Learning) => Some("its battery is in a learn cycle"),
         Some(Battery::Charging) => Some("its battery is charging"),
@@ -102,23 +95,22 @@ fn passing(battery: Option<Battery>) -> Option<&'static str> {
     }
 }
 
-/// Whether a volume that could hold writes back does not.
-fn fell_back(policy: Option<Policy>) -> bool {
+fn allows_write_back(policy: Option<Policy>) -> bool {
     match policy {
         Some(Policy::WriteBack | Policy::AlwaysWriteBack) => true,
         Some(Policy::WriteThrough) | None => false,
     }
 }
 
-/// The kind of the volume's cache, and the evidence for it.
-pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
-    use Bears::{AtRisk, Durable, Unproven};
+/// The cache of a RAID volume, and the evidence for it.
+pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (Cache, Evidence) {
+    use Impact::{AtRisk, Durable, Unproven};
     let name = disk.name();
-    let policy = ask.value(disk, &controller::POLICY);
-    let in_force = ask.value(disk, &controller::POLICY_IN_FORCE);
-    let on_failure = ask.value(disk, &controller::ON_BATTERY_FAILURE);
-    let battery = ask.value(disk, &controller::BATTERY);
-    let members = ask.value(disk, &controller::DISK_CACHE);
+    let policy = ask.get(disk, &controller::POLICY);
+    let in_force = ask.get(disk, &controller::POLICY_IN_FORCE);
+    let on_failure = ask.get(disk, &controller::ON_BATTERY_FAILURE);
+    let battery = ask.get(disk, &controller::BATTERY);
+    let members = ask.get(disk, &controller::DISK_CACHE);
 
     let (guarded, unguarded) = match (policy, on_failure) {
         (Some(Policy::WriteBack), Some(OnFailure::WriteThrough)) => (true, false),
@@ -153,21 +145,21 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             ),
         )
     };
-    let (cache, bears, says) = match battery.map(|battery| (power(battery), battery)) {
+    let (cache, bears, says) = match battery.map(|battery| (battery_state(battery), battery)) {
         _ if members_hold => (
             Cache::Volatile,
-            AtRisk(Mend::MemberCaches(disk.clone())),
+            AtRisk(Remedy::DisableMemberCaches(disk.clone())),
             format!(
                 "the disks behind {name} cache writes themselves, which no battery of the controller protects"
             ),
         ),
-        Some((Power::Gone, battery)) if holds || (in_force.is_none() && unguarded) => (
+        Some((BatteryState::Failed, battery)) if holds || (in_force.is_none() && unguarded) => (
             Cache::Volatile,
-            AtRisk(Mend::Battery(disk.clone())),
+            AtRisk(Remedy::ReplaceBattery(disk.clone())),
             format!("the controller of {name} caches writes although its battery is {battery}"),
         ),
         _ if members_write_through && writes_through => {
-            let until = passing(battery).filter(|_| fell_back(policy));
+            let until = temporary_state(battery).filter(|_| allows_write_back(policy));
             let until = until.map(|why| format!(" while {why}")).unwrap_or_default();
             (
                 Cache::None,
@@ -175,17 +167,17 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
                 format!("the controller of {name} writes through{until}, and so do its disks"),
             )
         }
-        Some((Power::Sound, _)) if members_write_through && holds && guarded => (
+        Some((BatteryState::Healthy, _)) if members_write_through && holds && guarded => (
             Cache::Protected,
             Durable,
             format!(
-                "the controller's cache before {name} is protected by a healthy battery or flash module, and the controller falls back to write-through without it"
+                "the controller's cache in front of {name} is protected by a healthy battery or flash module, and the controller falls back to write-through without it"
             ),
         ),
-        Some((Power::Doubtful, battery)) if !writes_through => (
+        Some((BatteryState::Uncertain, battery)) if !writes_through => (
             Cache::Unknown,
             Unproven,
-            match passing(Some(battery)) {
+            match temporary_state(Some(battery)) {
                 Some(why) => format!(
                     "nothing shows that the cache of the controller of {name} is protected while {why}"
                 ),
@@ -194,25 +186,27 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
                 ),
             },
         ),
-        Some((Power::Sound, _)) if unguarded => (
+        Some((BatteryState::Healthy, _)) if unguarded => (
             Cache::Unknown,
             Unproven,
             format!("the controller of {name} keeps caching writes when its battery fails"),
         ),
-        Some((Power::Sound | Power::Doubtful | Power::Gone, _)) | None => unsettled(),
+        Some((BatteryState::Healthy | BatteryState::Uncertain | BatteryState::Failed, _))
+        | None => unsettled(),
     };
-    if cache.is_open() {
-        let tool = controller(ask, disk).map_or(drivers::ANY_TOOL, |controller| controller.ask);
-        ask.miss(disk, &controller::POLICY, Some(tool));
-        ask.miss(disk, &controller::POLICY_IN_FORCE, Some(tool));
-        ask.miss(disk, &controller::ON_BATTERY_FAILURE, Some(tool));
-        ask.miss(disk, &controller::BATTERY, Some(tool));
-        ask.miss(disk, &controller::DISK_CACHE, Some(tool));
+    if cache.is_unknown() {
+        let tool = raid_controller(ask, disk)
+            .map_or(drivers::ANY_TOOL, |controller| controller.query_hint);
+        ask.note_missing(disk, &controller::POLICY, Some(tool));
+        ask.note_missing(disk, &controller::POLICY_IN_FORCE, Some(tool));
+        ask.note_missing(disk, &controller::ON_BATTERY_FAILURE, Some(tool));
+        ask.note_missing(disk, &controller::BATTERY, Some(tool));
+        ask.note_missing(disk, &controller::DISK_CACHE, Some(tool));
     }
     let sources = [
-        ask.origin(disk, &controller::BATTERY),
-        ask.origin(disk, &controller::POLICY_IN_FORCE),
-        ask.origin(disk, &controller::DISK_CACHE),
+        ask.source_text(disk, &controller::BATTERY),
+        ask.source_text(disk, &controller::POLICY_IN_FORCE),
+        ask.source_text(disk, &controller::DISK_CACHE),
     ];
     let source = sources
         .into_iter()
@@ -220,6 +214,6 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         .unwrap_or_default();
     (
         cache,
-        Evidence::new(Layer::Claim, disk, bears, says, source),
+        Evidence::new(Layer::Device, disk, bears, says, source),
     )
 }

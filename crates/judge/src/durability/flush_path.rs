@@ -1,136 +1,140 @@
-//! Draws up the flush path of a target from its judged ways: one hop for each layer, each with its
-//! fate.
-//!
-//! Nothing is judged anew: a fate is what the evidence of [`super::join`] says about one place.
-//! Words for a hop are left to the report.
+//! Builds the flush path of a target from its judged paths: one hop per layer, with what happens to
+//! a flush there. Judges nothing itself; wording is left to the report.
 
 use std::collections::BTreeMap;
 
-use super::claim::{Leaf, Passage};
-use super::hop::{Fate, FlushHop, HopKind};
-use super::{Evidence, Standing, belief};
+use super::device_view::{DiskAssessment, FlushFate};
+use super::hop::{FlushHop, FlushState, HopKind};
+use super::{Evidence, VerdictKind, kernel_view};
 use crate::facts::catalog::controller::{self, DiskCache};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{Flush, Suppressor};
 use crate::facts::catalog::{cluster, mount};
 use crate::facts::{FactSet, Scope, ServerKind, Subject};
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
-/// What was judged of one place on a way.
+/// What was found at one place on a path.
 #[derive(Clone, Debug)]
-pub struct JudgedHop {
+pub struct AssessedHop {
     pub subject: Subject,
-    /// What becomes of a flush there; nothing at disks, which are judged by themselves.
-    pub passages: Vec<Passage>,
+    /// What happens to a flush here; empty for disks, which are assessed separately.
+    pub flush_fates: Vec<FlushFate>,
     pub evidence: Vec<Evidence>,
 }
 
-impl JudgedHop {
-    /// A place of which nothing is said yet.
-    pub fn at(subject: &Subject) -> Self {
+impl AssessedHop {
+    pub fn new(subject: &Subject) -> Self {
         Self {
             subject: subject.clone(),
-            passages: Vec::new(),
+            flush_fates: Vec::new(),
             evidence: Vec::new(),
         }
     }
 }
 
-/// What cannot be seen from where walwise runs.
+/// Layers that are not visible from where walwise runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unseen {
-    /// What the host mounted around a container.
+    /// The mounts of the host around a container.
     Host,
-    /// What the hypervisor beneath a guest does.
+    /// The hypervisor below a guest.
     Hypervisor,
-    /// Whether there is a hypervisor.
-    Vantage,
+    /// Whether there is a hypervisor at all.
+    UnknownVantage,
 }
 
-/// All that the path is made of.
-pub struct Judged<'a> {
+pub struct FlushPathInput<'a> {
     pub facts: &'a FactSet,
-    /// The servers: whether each turns flushes off, and the evidence.
+    /// The servers: whether each disables flushes, and the evidence.
     pub servers: &'a [(Subject, bool, Vec<Evidence>)],
-    /// The ways from the file system down, each from the top.
-    pub ways: &'a [Vec<JudgedHop>],
-    /// Whether the ways are all of them in one, so that their order says nothing.
+    /// The paths from the file system down, top first.
+    pub routes: &'a [Vec<AssessedHop>],
+    /// Whether all paths were merged into one, so that the order of hops is unknown.
     pub merged: bool,
-    /// The disks at the bottoms.
-    pub disks: &'a BTreeMap<Subject, Leaf>,
-    /// What a measurement or a drill says of the whole.
+    pub disks: &'a BTreeMap<Subject, DiskAssessment>,
+    /// Evidence of the measurement and drill layers, about the whole stack.
     pub measured: &'a [Evidence],
     pub unseen: &'a [Unseen],
 }
 
-/// One place, with all that is said of it by the ways through it.
-struct PathPlace<'a> {
+/// One place with the findings of all paths through it.
+struct PathNode<'a> {
     rank: usize,
-    arrival: Passage,
-    passages: Vec<Passage>,
+    arrival: FlushFate,
+    flush_fates: Vec<FlushFate>,
     evidence: Vec<&'a Evidence>,
-    is_end: bool,
+    is_leaf: bool,
 }
 
 /// The flush path, from the commit down.
-pub fn flush_path(judged: &Judged<'_>) -> Vec<FlushHop> {
-    let Judged {
+pub fn flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
+    let FlushPathInput {
         facts,
         servers,
         disks,
         measured,
         ..
     } = *judged;
-    let mut hops = vec![bare(HopKind::Commit, "commit", Fate::NotJudged, 0)];
+    let mut hops = vec![empty_hop(
+        HopKind::Commit,
+        "commit",
+        FlushState::NotJudged,
+        0,
+    )];
     for (subject, off, evidence) in servers {
         let kind = facts
             .value(subject, &cluster::KIND)
             .map_or("server", ServerKind::name);
         let passage = if *off {
-            Passage::Dropped(Suppressor::ServerSetting)
+            FlushFate::Dropped(Suppressor::ServerSetting)
         } else {
-            Passage::Sent
+            FlushFate::Sent
         };
         let evidence: Vec<&Evidence> = evidence.iter().collect();
-        let fate = on_the_way(worst(&evidence), passage, false);
+        let fate = layer_flush_state(worst_standing(&evidence), passage, false);
         hops.push(FlushHop {
             subjects: vec![subject.clone()],
-            ..told(HopKind::Server, kind, fate, 1, Passage::Sent, &evidence)
+            ..evidence_hop(HopKind::Server, kind, fate, 1, FlushFate::Sent, &evidence)
         });
     }
     if servers.is_empty() {
-        hops.push(bare(HopKind::Server, "no server yet", Fate::NotJudged, 1));
+        hops.push(empty_hop(
+            HopKind::Server,
+            "no server yet",
+            FlushState::NotJudged,
+            1,
+        ));
     }
 
-    let nodes = nodes(judged);
+    let nodes = path_nodes(judged);
     let lowest = nodes.values().map(|node| node.rank).max().unwrap_or(1);
     let overall: Vec<&Evidence> = measured.iter().collect();
     let mut below: Vec<(Subject, FlushHop)> = Vec::new();
     for (subject, mut node) in nodes {
         let leaf = disks.get(&subject);
-        if node.is_end {
+        if node.is_leaf {
             node.evidence
                 .extend(overall.iter().filter(|says| !says.standing.is_durable()));
         }
-        let hop = place(facts, &subject, &node, leaf);
+        let hop = node_hop(facts, &subject, &node, leaf);
         below.push((subject, hop));
     }
     below.sort_by_key(|(_, hop)| hop.rank);
     let volumes = below
         .iter()
-        .filter(|(disk, _)| disks.get(disk).is_some_and(|leaf| leaf.is_volume));
+        .filter(|(disk, _)| disks.get(disk).is_some_and(|leaf| leaf.is_raid_volume));
     let members: Vec<FlushHop> = volumes
-        .filter_map(|(disk, _)| members(facts, disk, lowest + 1))
+        .filter_map(|(disk, _)| member_disks_hop(facts, disk, lowest + 1))
         .collect();
-    hops.extend(alike(facts, below));
-    hops.extend(merge(members));
+    hops.extend(merge_device_hops(facts, below));
+    hops.extend(merge_hops(members));
     let next = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
     let is_dropped = hops.iter().any(|hop| hop.arrival.is_suppressed());
     hops.extend(judged.unseen.iter().map(|unseen| {
         let name = match unseen {
             Unseen::Host => "host",
             Unseen::Hypervisor => "hypervisor",
-            Unseen::Vantage => "virtual machine",
+            Unseen::UnknownVantage => "virtual machine",
         };
         let arrival = if is_dropped {
             Flush::Suppressed
@@ -140,26 +144,25 @@ pub fn flush_path(judged: &Judged<'_>) -> Vec<FlushHop> {
         FlushHop {
             rank: next,
             arrival,
-            ..bare(HopKind::Beyond, name, Fate::Unseen, 0)
+            ..empty_hop(HopKind::Beyond, name, FlushState::Unseen, 0)
         }
     }));
-    name_the_loss(&mut hops);
+    mark_loss(&mut hops);
     hops
 }
 
-/// The places below the servers, each with what the ways through it say.
-fn nodes<'a>(judged: &Judged<'a>) -> BTreeMap<Subject, PathPlace<'a>> {
-    let mut nodes: BTreeMap<Subject, PathPlace<'a>> = BTreeMap::new();
+fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>> {
+    let mut nodes: BTreeMap<Subject, PathNode<'a>> = BTreeMap::new();
     let off = judged.servers.iter().any(|(_, off, _)| *off);
-    for way in judged.ways {
+    for way in judged.routes {
         let mut flush = if off {
-            Passage::Dropped(Suppressor::ServerSetting)
+            FlushFate::Dropped(Suppressor::ServerSetting)
         } else {
-            Passage::Sent
+            FlushFate::Sent
         };
         let last = way.len().saturating_sub(1);
-        let shown = |(at, hop): &(usize, &JudgedHop)| {
-            *at == last || !is_passed_over(judged.facts, &hop.subject)
+        let shown = |(at, hop): &(usize, &AssessedHop)| {
+            *at == last || !is_hidden_hop(judged.facts, &hop.subject)
         };
         for (place, (at, hop)) in way.iter().enumerate().filter(shown).enumerate() {
             let is_end = at == last || judged.disks.contains_key(&hop.subject);
@@ -169,33 +172,33 @@ fn nodes<'a>(judged: &Judged<'a>) -> BTreeMap<Subject, PathPlace<'a>> {
                 Scope::Device => 3,
                 Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => 2,
             };
-            let node = nodes.entry(hop.subject.clone()).or_insert(PathPlace {
+            let node = nodes.entry(hop.subject.clone()).or_insert(PathNode {
                 rank,
                 arrival: flush,
-                passages: Vec::new(),
+                flush_fates: Vec::new(),
                 evidence: Vec::new(),
-                is_end,
+                is_leaf: is_end,
             });
             node.rank = node.rank.max(rank);
             node.arrival = node.arrival.min(flush);
-            node.passages.extend(&hop.passages);
+            node.flush_fates.extend(&hop.flush_fates);
             node.evidence.extend(&hop.evidence);
-            // In merged ways nobody knows what is above what.
+            // Merged paths do not show which layer is above which.
             flush = if judged.merged {
                 flush
             } else {
-                hop.passages
+                hop.flush_fates
                     .iter()
-                    .fold(flush, |flush, at| beyond(flush, *at))
+                    .fold(flush, |flush, at| flush_below(flush, *at))
             };
         }
     }
     nodes
 }
 
-/// What is no hop of its own: the target, which is a directory of its file system, and partitions,
-/// which use the queue of their disk.
-fn is_passed_over(facts: &FactSet, subject: &Subject) -> bool {
+/// Not a hop of its own: the target, a directory of its file system, and partitions, which use the
+/// queue of their disk.
+fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
     match subject.scope() {
         Scope::Device => match facts.value(subject, &device::KIND) {
             Some(DeviceKind::Partition) => true,
@@ -223,35 +226,48 @@ fn is_passed_over(facts: &FactSet, subject: &Subject) -> bool {
     }
 }
 
-/// What becomes of a flush beyond a hop that does this with it.
-fn beyond(flush: Passage, here: Passage) -> Passage {
+/// What reaches the next hop below one that does this to a flush.
+fn flush_below(flush: FlushFate, here: FlushFate) -> FlushFate {
     let worse = flush.min(here);
-    if worse < Passage::Sent {
+    if worse < FlushFate::Sent {
         worse
     } else {
         flush.max(here)
     }
 }
 
-fn place(
+fn node_hop(
     facts: &FactSet,
     subject: &Subject,
-    node: &PathPlace<'_>,
-    leaf: Option<&Leaf>,
+    node: &PathNode<'_>,
+    leaf: Option<&DiskAssessment>,
 ) -> FlushHop {
-    let passage = node.passages.iter().min().copied().unwrap_or(Passage::Sent);
-    let is_below_drop = node.arrival.flush().is_suppressed();
+    let passage = node
+        .flush_fates
+        .iter()
+        .min()
+        .copied()
+        .unwrap_or(FlushFate::Sent);
+    let is_below_drop = node.arrival.to_flush().is_suppressed();
     let (kind, fate) = if let Some(leaf) = leaf {
-        (HopKind::Disk, at_disk(leaf, is_below_drop, &node.evidence))
+        (
+            HopKind::Disk,
+            disk_flush_state(leaf, is_below_drop, &node.evidence),
+        )
     } else {
         let is_device = subject.scope() == Scope::Device;
-        let keeps = is_below_drop && is_device && belief::plain(facts, subject) == Truth::False;
+        let keeps = is_below_drop
+            && is_device
+            && kernel_view::is_stateless(facts, subject) == Ternary::False;
         let kind = if is_device {
             HopKind::Layer
         } else {
             HopKind::FileSystem
         };
-        (kind, on_the_way(worst(&node.evidence), passage, keeps))
+        (
+            kind,
+            layer_flush_state(worst_standing(&node.evidence), passage, keeps),
+        )
     };
     let name = match kind {
         HopKind::FileSystem => facts
@@ -267,76 +283,87 @@ fn place(
     let rank = u32::try_from(node.rank).unwrap_or(u32::MAX);
     FlushHop {
         subjects: vec![subject.clone()],
-        ..told(kind, &name, fate, rank, node.arrival, &node.evidence)
+        ..evidence_hop(kind, &name, fate, rank, node.arrival, &node.evidence)
     }
 }
 
-/// The fate of a flush at a server, a file system or a layer. One that keeps data of its own, and
-/// that no flush reaches, loses it.
-fn on_the_way(standing: Standing, passage: Passage, keeps_unflushed: bool) -> Fate {
+/// The state of a flush at a server, file system or layer. One that keeps unflushed data which no
+/// flush reaches loses it.
+fn layer_flush_state(
+    standing: VerdictKind,
+    passage: FlushFate,
+    keeps_unflushed: bool,
+) -> FlushState {
     match standing {
-        Standing::Contradictory => Fate::Disagrees,
-        Standing::AtRisk | Standing::Unproven | Standing::ProvenByDrill | Standing::Durable
+        VerdictKind::Contradictory => FlushState::Disagrees,
+        VerdictKind::AtRisk
+        | VerdictKind::Unproven
+        | VerdictKind::ProvenByDrill
+        | VerdictKind::Durable
             if keeps_unflushed =>
         {
-            Fate::LostHere
+            FlushState::LostHere
         }
-        Standing::AtRisk => match passage {
-            Passage::Dropped(_) => Fate::Dropped,
-            Passage::Unknown | Passage::Sent | Passage::NotNeeded => Fate::LostHere,
+        VerdictKind::AtRisk => match passage {
+            FlushFate::Dropped(_) => FlushState::Dropped,
+            FlushFate::Unknown | FlushFate::Sent | FlushFate::NotNeeded => FlushState::LostHere,
         },
-        Standing::Unproven | Standing::ProvenByDrill => match passage {
-            Passage::Dropped(_) => Fate::Dropped,
-            Passage::Unknown | Passage::Sent | Passage::NotNeeded => Fate::Unknown,
+        VerdictKind::Unproven | VerdictKind::ProvenByDrill => match passage {
+            FlushFate::Dropped(_) => FlushState::Dropped,
+            FlushFate::Unknown | FlushFate::Sent | FlushFate::NotNeeded => FlushState::Unknown,
         },
-        Standing::Durable => match passage {
-            Passage::Dropped(_) => Fate::Dropped,
-            Passage::Unknown => Fate::Unknown,
-            Passage::Sent => Fate::Passed,
-            Passage::NotNeeded => Fate::NoCache,
+        VerdictKind::Durable => match passage {
+            FlushFate::Dropped(_) => FlushState::Dropped,
+            FlushFate::Unknown => FlushState::Unknown,
+            FlushFate::Sent => FlushState::Passed,
+            FlushFate::NotNeeded => FlushState::NoCache,
         },
     }
 }
 
-/// The fate of a flush at a disk. Without flushes its cache decides.
-fn at_disk(leaf: &Leaf, is_below_drop: bool, evidence: &[&Evidence]) -> Fate {
-    // The disk claims one thing, and what was measured shows another.
+/// The state of a flush at a disk. Without flushes its cache decides.
+fn disk_flush_state(
+    leaf: &DiskAssessment,
+    is_below_drop: bool,
+    evidence: &[&Evidence],
+) -> FlushState {
+    // The disk's claim and the measurement disagree.
     if evidence
         .iter()
-        .any(|says| says.layer.is_measurement() && says.mend.is_some())
+        .any(|says| says.layer.is_measurement() && says.remedy.is_some())
     {
-        return Fate::Disagrees;
+        return FlushState::Disagrees;
     }
-    match worst(evidence) {
-        Standing::AtRisk => Fate::LostHere,
-        Standing::Contradictory => Fate::Disagrees,
-        Standing::Unproven | Standing::ProvenByDrill | Standing::Durable
+    match worst_standing(evidence) {
+        VerdictKind::AtRisk => FlushState::LostHere,
+        VerdictKind::Contradictory => FlushState::Disagrees,
+        VerdictKind::Unproven | VerdictKind::ProvenByDrill | VerdictKind::Durable
             if is_below_drop && !leaf.cache.is_safe_unflushed() =>
         {
-            Fate::LostHere
+            FlushState::LostHere
         }
-        Standing::Unproven | Standing::ProvenByDrill => Fate::Unknown,
-        Standing::Durable if leaf.cache.is_protected() => Fate::Answered,
-        Standing::Durable if leaf.cache.is_safe_unflushed() => Fate::NoCache,
-        Standing::Durable => match leaf.passage {
-            Passage::Dropped(_) => Fate::Dropped,
-            Passage::Unknown => Fate::Unknown,
-            Passage::Sent => Fate::FlushSent,
-            Passage::NotNeeded => Fate::NoCache,
+        VerdictKind::Unproven | VerdictKind::ProvenByDrill => FlushState::Unknown,
+        VerdictKind::Durable if leaf.cache.is_protected() => FlushState::Answered,
+        VerdictKind::Durable if leaf.cache.is_safe_unflushed() => FlushState::NoCache,
+        VerdictKind::Durable => match leaf.flush_fate {
+            FlushFate::Dropped(_) => FlushState::Dropped,
+            FlushFate::Unknown => FlushState::Unknown,
+            FlushFate::Sent => FlushState::FlushSent,
+            FlushFate::NotNeeded => FlushState::NoCache,
         },
     }
 }
 
-/// The disks behind a RAID controller's volume, where its tool tells of their caches.
-fn members(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
+/// The disks behind a RAID volume, if the controller's tool reports their caches.
+fn member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
     let fate = match facts.value(disk, &controller::DISK_CACHE)? {
-        DiskCache::Off => Fate::NoCache,
-        DiskCache::On => Fate::LostHere,
-        DiskCache::DiskDefault => Fate::Unknown,
+        DiskCache::Off => FlushState::NoCache,
+        DiskCache::On => FlushState::LostHere,
+        DiskCache::DiskDefault => FlushState::Unknown,
     };
     let rank = u32::try_from(rank).unwrap_or(u32::MAX);
     let arrival = Flush::NotNeeded;
-    let hop = bare(HopKind::Members, "disks behind it", fate, rank);
+    let hop = empty_hop(HopKind::Members, "disks behind it", fate, rank);
     Some(FlushHop {
         subjects: vec![disk.clone()],
         arrival,
@@ -344,8 +371,8 @@ fn members(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
     })
 }
 
-/// Hops of one rank that are of one kind and have the same fate, as one.
-fn alike(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
+/// Merges hops of one rank, kind and state.
+fn merge_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
     let mut groups: Vec<(Option<DeviceKind>, FlushHop)> = Vec::new();
     for (subject, hop) in hops {
         let kind = facts.value(&subject, &device::KIND);
@@ -357,10 +384,13 @@ fn alike(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
             None => groups.push((kind, hop)),
         }
     }
-    groups.into_iter().map(|(_, hop)| named(hop)).collect()
+    groups
+        .into_iter()
+        .map(|(_, hop)| with_joined_name(hop))
+        .collect()
 }
 
-fn merge(hops: Vec<FlushHop>) -> Vec<FlushHop> {
+fn merge_hops(hops: Vec<FlushHop>) -> Vec<FlushHop> {
     let mut groups: Vec<FlushHop> = Vec::new();
     for hop in hops {
         match groups.iter_mut().find(|other| are_alike(other, &hop)) {
@@ -372,7 +402,7 @@ fn merge(hops: Vec<FlushHop>) -> Vec<FlushHop> {
 }
 
 fn are_alike(one: &FlushHop, other: &FlushHop) -> bool {
-    let of = |hop: &FlushHop| (hop.rank, hop.kind, hop.fate, hop.standing, hop.arrival);
+    let of = |hop: &FlushHop| (hop.rank, hop.kind, hop.state, hop.standing, hop.arrival);
     let name = |hop: &FlushHop| match hop.kind {
         HopKind::FileSystem => hop.name.clone(),
         HopKind::Commit
@@ -385,11 +415,10 @@ fn are_alike(one: &FlushHop, other: &FlushHop) -> bool {
     of(one) == of(other) && name(one) == name(other)
 }
 
-/// The most columns for the names of several.
-const NAMES: usize = 17;
+const MAX_NAME_COLUMNS: usize = 17;
 
-/// The same under the names of all, or under their number.
-fn named(mut hop: FlushHop) -> FlushHop {
+/// Names a merged hop by all its names if they fit, else by their number.
+fn with_joined_name(mut hop: FlushHop) -> FlushHop {
     let count = hop.subjects.len();
     if count < 2 {
         return hop;
@@ -409,7 +438,7 @@ fn named(mut hop: FlushHop) -> FlushHop {
         }
     };
     let is_short = match hop.kind {
-        HopKind::Layer | HopKind::Disk => all.chars().count() <= NAMES,
+        HopKind::Layer | HopKind::Disk => all.chars().count() <= MAX_NAME_COLUMNS,
         HopKind::Commit
         | HopKind::Server
         | HopKind::FileSystem
@@ -420,65 +449,64 @@ fn named(mut hop: FlushHop) -> FlushHop {
     hop
 }
 
-/// Where a flush is dropped and nothing below holds data back, what waits for it in memory is lost
-/// at that very place.
-fn name_the_loss(hops: &mut [FlushHop]) {
-    if hops.iter().any(|hop| hop.fate.loses()) {
+/// If a flush is dropped and nothing below caches data, the loss is where it is dropped.
+fn mark_loss(hops: &mut [FlushHop]) {
+    if hops.iter().any(|hop| hop.state.loses()) {
         return;
     }
-    let drops = |hop: &&mut FlushHop| hop.fate.is_dropped() && hop.standing.is_at_risk();
+    let drops = |hop: &&mut FlushHop| hop.state.is_dropped() && hop.standing.is_at_risk();
     if let Some(hop) = hops.iter_mut().find(drops) {
-        hop.fate = Fate::LostHere;
+        hop.state = FlushState::LostHere;
     }
 }
 
-/// The worst that is said; *durable* where nothing is.
-fn worst(evidence: &[&Evidence]) -> Standing {
+/// *Durable* without evidence.
+fn worst_standing(evidence: &[&Evidence]) -> VerdictKind {
     evidence
         .iter()
         .map(|says| says.standing)
         .min()
-        .unwrap_or(Standing::Durable)
+        .unwrap_or(VerdictKind::Durable)
 }
 
-fn told(
+fn evidence_hop(
     kind: HopKind,
     name: &str,
-    fate: Fate,
+    fate: FlushState,
     rank: u32,
-    arrival: Passage,
+    arrival: FlushFate,
     evidence: &[&Evidence],
 ) -> FlushHop {
-    let standing = worst(evidence);
+    let standing = worst_standing(evidence);
     let decides = |says: &&&Evidence| says.standing == standing;
-    // What a disk says of its cache tells more than what its queue does.
+    // The disk's cache report explains more than its queue.
     let of_claim = evidence
         .iter()
         .filter(decides)
-        .find(|says| says.layer.is_claim());
+        .find(|says| says.layer.is_device());
     let decides = of_claim.or_else(|| evidence.iter().find(decides));
     let (because, source) = decides
-        .map(|says| (says.says.clone(), says.source.clone()))
+        .map(|says| (says.text.clone(), says.source.clone()))
         .unwrap_or_default();
     FlushHop {
         because,
         source,
         standing,
-        arrival: arrival.flush(),
-        ..bare(kind, name, fate, rank)
+        arrival: arrival.to_flush(),
+        ..empty_hop(kind, name, fate, rank)
     }
 }
 
-fn bare(kind: HopKind, name: &str, fate: Fate, rank: u32) -> FlushHop {
+fn empty_hop(kind: HopKind, name: &str, fate: FlushState, rank: u32) -> FlushHop {
     FlushHop {
         kind,
         subjects: Vec::new(),
         name: name.to_owned(),
-        says: String::new(),
-        fate,
+        text: String::new(),
+        state: fate,
         because: String::new(),
         source: String::new(),
-        standing: Standing::Durable,
+        standing: VerdictKind::Durable,
         rank,
         arrival: Flush::Sent,
     }

@@ -1,38 +1,35 @@
-//! The flush path as a value: the way of a commit from the server down to the disks, hop by hop,
-//! with the fate of its flush at each.
-//!
-//! It is made in [`super::flush_path`] and drawn by the text, the screens and the readers of the
-//! JSON. Edges between single devices are in the stack.
+//! The flush path as a value: the hops of a commit from the server to the disks, with the state of
+//! its flush at each. It is built in `flush_path` and drawn by reports and screens.
 
 use serde::{Serialize, Serializer};
 
-use super::Standing;
+use super::VerdictKind;
 use crate::facts::catalog::target::Flush;
 use crate::facts::{Choice, Subject, choice};
 
 choice! {
-    /// What becomes of a commit's flush at a hop.
+    /// What happens to a commit's flush at a hop.
     #[derive(Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
-    pub enum Fate {
-        /// It is handed on to the hop below.
+    pub enum FlushState {
+        /// Passed on to the hop below.
         Passed = "passed",
-        /// It is handed to the disk's driver, and the disk has to write its cache out.
+        /// Sent to the disk's driver; the disk has to write out its cache.
         FlushSent = "flush sent",
-        /// It is answered from a cache that a healthy battery or flash module protects.
+        /// Answered from a cache that a healthy battery or flash module protects.
         Answered = "answered",
-        /// Nothing is held back here, so no flush is needed.
+        /// Nothing is cached here, so no flush is needed.
         NoCache = "no cache",
-        /// It is not judged: the commit itself, or a server that does not exist yet.
+        /// Not judged: the commit itself, or a server that does not exist yet.
         NotJudged = "not judged",
-        /// Whether it gets through is not known.
+        /// Whether it gets through is unknown.
         Unknown = "unknown",
-        /// What becomes of it cannot be seen from where walwise runs.
+        /// Not visible from where walwise runs.
         Unseen = "unseen",
-        /// Two sources contradict each other here.
+        /// Two sources contradict each other.
         Disagrees = "DISAGREES",
-        /// It ends here, above something that needs it.
+        /// Dropped above something that needs it.
         Dropped = "DROPPED",
         /// The commit is lost here: memory or a volatile cache that no flush reaches, or damage
         /// that no flush prevents.
@@ -40,18 +37,17 @@ choice! {
     }
 }
 
-impl Fate {
-    /// Whether the place is where a commit may be lost, by what was seen.
+impl FlushState {
+    /// Whether a commit may be lost here, as far as is known.
     pub fn loses(self) -> bool {
         matches!(self, Self::Disagrees | Self::LostHere)
     }
 
-    /// Whether the flush ends here above something that needs it.
     pub fn is_dropped(self) -> bool {
         matches!(self, Self::Dropped)
     }
 
-    /// Whether the hop is as it should be, so that a short form need not say why.
+    /// Whether nothing needs an explanation here.
     pub fn is_sound(self) -> bool {
         matches!(
             self,
@@ -61,67 +57,66 @@ impl Fate {
 }
 
 choice! {
-    /// What a hop is.
+    /// The kind of a hop.
     #[derive(Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum HopKind {
-        /// The commit, where the way begins.
+        /// The commit, where the path begins.
         Commit = "commit",
-        /// A database server, or the place of one that is to come.
+        /// A database server, or the place of a future one.
         Server = "server",
-        /// A mounted file system.
         FileSystem = "file system",
         /// A block device on top of others.
         Layer = "layer",
-        /// A disk at the bottom, or what looks like one.
+        /// A disk at the bottom of the stack.
         Disk = "disk",
-        /// The disks behind a RAID controller.
         Members = "members",
-        /// The hypervisor beneath a guest, or the host around a container.
+        /// The hypervisor below a guest, or the host around a container.
         Beyond = "beyond",
     }
 }
 
 impl HopKind {
-    /// Whether it is a disk at the bottom.
     pub fn is_disk(self) -> bool {
         matches!(self, Self::Disk)
     }
 }
 
-/// One hop of a flush path, or several alike.
+/// A hop of a flush path; several similar ones are merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FlushHop {
-    /// What it is.
+    /// The kind of hop.
     pub kind: HopKind,
-    /// What stands here. Hops of one rank with the same kind and the same fate are one; the commit,
-    /// a server to come and what lies beyond have none.
+    /// What it consists of: hops of one rank, kind and state are merged. Empty for the commit, a
+    /// future server and what lies beyond.
     pub subjects: Vec<Subject>,
     /// Its short name: `commit`, `PostgreSQL`, `ext4`, `sda sdb`, `196 disks`.
     pub name: String,
-    /// What it is in words, without its name: `/data · rw,noatime`. The report gives them.
+    /// A description without its name: `/data · rw,noatime`. Filled in by the report.
     #[serde(rename = "text")]
-    pub says: String,
-    /// What becomes of the flush here.
+    pub text: String,
+    /// What happens to the flush here.
     #[serde(rename = "flush")]
-    pub fate: Fate,
-    /// The evidence that decides this, in a sentence without a full stop; empty where there is
-    /// none.
+    pub state: FlushState,
+    /// The deciding evidence, a clause without full stop; empty if there is none.
     pub because: String,
-    /// Where that was read; empty when it could not be.
+    /// The source of that evidence; empty if it could not be read.
     pub source: String,
-    /// The worst that is known of it.
-    pub standing: Standing,
-    /// Its place from the top, the commit's being 0: as far down as the longest way to it.
+    /// The worst verdict of its evidence.
+    pub standing: VerdictKind,
+    /// Its distance from the commit (0) along the longest path.
     pub rank: u32,
-    /// What has become of the flush on its way here: *suppressed* is the same as none arrives.
-    #[serde(serialize_with = "word")]
+    /// The state of the flush when it arrives here; *suppressed* means that none arrives.
+    #[serde(serialize_with = "serialize_choice")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub arrival: Flush,
 }
 
-fn word<T: Choice, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(choice.word())
+fn serialize_choice<T: Choice, S: Serializer>(
+    choice: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(choice.as_str())
 }

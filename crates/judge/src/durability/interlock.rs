@@ -1,84 +1,79 @@
-//! The interlock: whether advice that removes flushes could be given for a target at all.
-//!
-//! It is a conjunction. A fact that is unknown, assumed instead of observed, or measured on another
-//! host keeps it shut. The option nobarrier on storage with a protected cache gains nothing unless
-//! that storage still asks for flushes, so the interlock is usually shut although nothing is wrong.
+//! The interlock: whether advice that removes flushes may be given for a target. An unknown or
+//! assumed fact, or a measurement of another host, keeps it shut. It usually is: nobarrier gains
+//! nothing unless protected storage still requests flushes.
 
-use super::Standing;
-use super::ask::Ask;
-use super::claim::{Cache, Leaf, Passage};
-use super::join::Judgement;
+use super::VerdictKind;
+use super::device_view::{Cache, DiskAssessment, FlushFate};
+use super::fact_reader::FactReader;
+use super::verdict_builder::Judgement;
+use crate::compat::{self, Effect};
 use crate::facts::catalog::{kernel, mount, probe};
-use crate::facts::{FactSet, Key, Need, Reading, Scope, Source, Subject, Why};
-use crate::truth::Truth;
-use crate::validity::{self, Effect};
+use crate::facts::{FactSet, Key, MissingFact, Reading, Scope, Source, Subject, UnknownReason};
+use crate::ternary::Ternary;
 
-/// The least gain from omitting flushes, as a share of a commit's time, that is worth considering.
+/// The smallest gain from omitting flushes worth considering, as a share of commit latency.
 const LEAST_GAIN: f64 = 0.05;
 
-/// Whether flushes could be removed; unknown with the missing facts. `live` is whether the facts
-/// are of this machine: measurements of another one do not count.
-pub fn judge(
+/// Whether flushes could be removed; unknown with the missing facts. `live`: the facts are of this
+/// host, so that measurements count.
+pub fn evaluate_interlock(
     facts: &FactSet,
     target: &Subject,
     found: &Judgement,
-    disks: &[(&Subject, &Leaf)],
+    disks: &[(&Subject, &DiskAssessment)],
     live: bool,
 ) -> Reading<bool> {
-    let mut ask = Ask::new(facts);
-    let mut conditions: Vec<(Truth, String)> = vec![
-        only_ext4(&mut ask, target),
+    let mut ask = FactReader::new(facts);
+    let mut conditions: Vec<(Ternary, String)> = vec![
+        is_only_ext4(&mut ask, target),
         (
             match found.verdict.standing {
-                Standing::Durable => Truth::True,
-                Standing::Unproven | Standing::ProvenByDrill => Truth::Unknown,
-                Standing::Contradictory | Standing::AtRisk => Truth::False,
+                VerdictKind::Durable => Ternary::True,
+                VerdictKind::Unproven | VerdictKind::ProvenByDrill => Ternary::Unknown,
+                VerdictKind::Contradictory | VerdictKind::AtRisk => Ternary::False,
             },
-            format!("the verdict is {}", found.verdict.standing.word()),
+            format!("the verdict is {}", found.verdict.standing.as_str()),
         ),
         (
             match found.flush {
-                Passage::Sent => Truth::True,
-                Passage::Unknown => Truth::Unknown,
-                Passage::Dropped(_) | Passage::NotNeeded => Truth::False,
+                FlushFate::Sent => Ternary::True,
+                FlushFate::Unknown => Ternary::Unknown,
+                FlushFate::Dropped(_) | FlushFate::NotNeeded => Ternary::False,
             },
             "flushes are sent today".to_owned(),
         ),
         (
-            found.plain,
+            found.is_stateless,
             "no layer between holds data until it is flushed".to_owned(),
         ),
         (
-            Truth::every(disks.iter().map(|(_, leaf)| protected(leaf))),
+            Ternary::all(disks.iter().map(|(_, leaf)| is_protected(leaf))),
             "every disk's cache is protected now".to_owned(),
         ),
-        gain(&mut ask, target, live),
+        has_measured_gain(&mut ask, target, live),
     ];
-    // On many hosts the table of options is loaded for this alone, so it is asked last and only if
-    // it can matter.
-    if Truth::every(conditions.iter().map(|(holds, _)| *holds)) != Truth::False {
-        conditions.push(heeded(&mut ask));
+    // The option table is loaded for this condition alone, so it is evaluated last and only if it
+    // can matter.
+    if Ternary::all(conditions.iter().map(|(holds, _)| *holds)) != Ternary::False {
+        conditions.push(heeds_nobarrier(&mut ask));
     }
-    let mut asked = ask.asked;
-    asked.extend(&found.asked);
+    let mut asked = ask.dependencies;
+    asked.extend(&found.dependencies);
     if !asked.assumed.is_empty() {
         let assumed: Vec<&str> = asked.assumed.iter().map(String::as_str).collect();
         conditions.push((
-            Truth::Unknown,
-            format!(
-                "seen on this machine rather than assumed: {}",
-                assumed.join(", ")
-            ),
+            Ternary::Unknown,
+            format!("observed on this host, not assumed: {}", assumed.join(", ")),
         ));
     }
 
-    match Truth::every(conditions.iter().map(|(holds, _)| *holds)) {
-        Truth::True => Reading::known(true, asked.source()),
-        Truth::False => Reading::known(false, asked.source()),
-        Truth::Unknown => {
+    match Ternary::all(conditions.iter().map(|(holds, _)| *holds)) {
+        Ternary::True => Reading::known(true, asked.source()),
+        Ternary::False => Reading::known(false, asked.source()),
+        Ternary::Unknown => {
             let open = conditions
                 .iter()
-                .filter(|(holds, _)| *holds == Truth::Unknown);
+                .filter(|(holds, _)| *holds == Ternary::Unknown);
             let open: Vec<&str> = open.map(|(_, what)| what.as_str()).collect();
             let missing: Vec<String> = asked
                 .missing
@@ -94,19 +89,19 @@ pub fn judge(
             let remedy = asked
                 .missing
                 .iter()
-                .find_map(|Need { remedy, .. }| remedy.clone());
-            let reading = Reading::unknown(Why::Ambiguous, detail);
+                .find_map(|MissingFact { remedy, .. }| remedy.clone());
+            let reading = Reading::unknown(UnknownReason::Ambiguous, detail);
             match remedy {
-                Some(remedy) => reading.or_try(remedy),
+                Some(remedy) => reading.with_remedy(remedy),
                 None => reading,
             }
         }
     }
 }
 
-/// Only ext4 heeds the option with nothing but its own journal at stake. Another file system
-/// further down (under a loop file) keeps the interlock shut.
-fn only_ext4(ask: &mut Ask, target: &Subject) -> (Truth, String) {
+/// On ext4 the option puts nothing but ext4's own journal at stake. A second file system further
+/// down (below a loop file) keeps the interlock shut.
+fn is_only_ext4(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
     let mounts: Vec<Subject> = ask
         .facts
         .stack(target)
@@ -114,32 +109,35 @@ fn only_ext4(ask: &mut Ask, target: &Subject) -> (Truth, String) {
         .filter(|hop| hop.scope() == Scope::Mount)
         .collect();
     let holds = match mounts.as_slice() {
-        [] => Truth::Unknown,
-        [one] => match (ask.need(one, &mount::FSTYPE), ask.need(one, &mount::CLASS)) {
-            (Some(fstype), Some(class)) => Truth::from(fstype == "ext4" && class.is_block()),
-            (Some(fstype), None) if fstype != "ext4" => Truth::False,
-            _ => Truth::Unknown,
+        [] => Ternary::Unknown,
+        [one] => match (
+            ask.require(one, &mount::FSTYPE),
+            ask.require(one, &mount::CLASS),
+        ) {
+            (Some(fstype), Some(class)) => Ternary::from(fstype == "ext4" && class.is_block()),
+            (Some(fstype), None) if fstype != "ext4" => Ternary::False,
+            _ => Ternary::Unknown,
         },
-        _ => Truth::False,
+        _ => Ternary::False,
     };
     (holds, "the file system is ext4".to_owned())
 }
 
-/// Whether the kernel accepts and heeds the option, from the validity table.
-fn heeded(ask: &mut Ask) -> (Truth, String) {
+/// Whether the kernel accepts and honours the option.
+fn heeds_nobarrier(ask: &mut FactReader) -> (Ternary, String) {
     let host = Subject::host();
     let kernel = ask
-        .need(&host, &kernel::VERSION)
-        .zip(ask.need(&host, &kernel::VENDOR));
+        .require(&host, &kernel::VERSION)
+        .zip(ask.require(&host, &kernel::VENDOR));
     let holds = kernel.map_or(
-        Truth::Unknown,
-        |(version, vendor)| match validity::mount_option("ext4", "nobarrier", &version, &vendor)
+        Ternary::Unknown,
+        |(version, vendor)| match compat::mount_option("ext4", "nobarrier", &version, &vendor)
             .effect
         {
-            Effect::Ok => Truth::True,
-            Effect::Unknown => Truth::Unknown,
+            Effect::Ok => Ternary::True,
+            Effect::Unknown => Ternary::Unknown,
             Effect::DefaultAnyway | Effect::NoEffect | Effect::Deprecated | Effect::Refused => {
-                Truth::False
+                Ternary::False
             }
         },
     );
@@ -149,18 +147,18 @@ fn heeded(ask: &mut Ask) -> (Truth, String) {
     )
 }
 
-fn protected(leaf: &Leaf) -> Truth {
+fn is_protected(leaf: &DiskAssessment) -> Ternary {
     match leaf.cache {
-        Cache::Protected => Truth::True,
-        Cache::Unknown => Truth::Unknown,
-        Cache::Volatile | Cache::Contradictory | Cache::None => Truth::False,
+        Cache::Protected => Ternary::True,
+        Cache::Unknown => Ternary::Unknown,
+        Cache::Volatile | Cache::Contradictory | Cache::None => Ternary::False,
     }
 }
 
-/// Whether the probe measured a gain here.
-fn gain(ask: &mut Ask, target: &Subject, live: bool) -> (Truth, String) {
+/// Whether the probe measured a gain on this host.
+fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ternary, String) {
     let mut measured = |key: &Key<f64>| {
-        let value = ask.need(target, key).filter(|value| value.is_finite());
+        let value = ask.require(target, key).filter(|value| value.is_finite());
         let here = matches!(
             ask.facts.reading(target, key.id()).source(),
             Some(Source::Probe { .. })
@@ -168,12 +166,12 @@ fn gain(ask: &mut Ask, target: &Subject, live: bool) -> (Truth, String) {
         value.filter(|_| here && live)
     };
     let holds = match (measured(&probe::FLUSH_COST), measured(&probe::COMMIT)) {
-        (Some(cost), _) if cost <= 0.0 => Truth::False,
-        (Some(cost), Some(commit)) => Truth::from(cost > commit * LEAST_GAIN),
-        _ => Truth::Unknown,
+        (Some(cost), _) if cost <= 0.0 => Ternary::False,
+        (Some(cost), Some(commit)) => Ternary::from(cost > commit * LEAST_GAIN),
+        _ => Ternary::Unknown,
     };
     (
         holds,
-        "the probe measured here what a flush costs, and it is worth something".to_owned(),
+        "the probe measured here that omitting flushes is worthwhile".to_owned(),
     )
 }

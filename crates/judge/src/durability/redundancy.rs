@@ -1,13 +1,9 @@
-//! The cost of one more fault, independent of power failures: copies and parity that are missing or
-//! failed below a target, and parity that may be wrong when it is needed. It stands beside the
-//! verdict and never changes it.
-//!
-//! Single layers are judged from their own facts, and the worst is the target's. The state that
-//! only a controller, LVM or a peer knows is *unknown*, which neither counts as whole nor appears
-//! in a heading.
+//! Redundancy: what one more fault costs, independent of power failures. It stands next to the
+//! verdict and never changes it. The worst layer decides. State that only a controller, LVM or a
+//! peer knows is *unknown*, which does not appear in a heading.
 
-use super::ask::Ask;
 use super::controller;
+use super::fact_reader::FactReader;
 use crate::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState, SyncAction,
 };
@@ -16,14 +12,16 @@ use crate::facts::{Scope, Subject};
 
 pub use crate::facts::catalog::target::Redundancy;
 
-/// The redundancy of a layer, with a sentence where there is something to say.
+/// The redundancy of a layer, with a sentence if there is something to report.
 type LayerRedundancy = (Redundancy, Option<String>);
 
-/// The redundancy below a target, and what is missing, in sentences; empty where nothing is known
-/// to be missing.
-pub fn judge(ask: &mut Ask, target: &Subject) -> (Redundancy, String) {
+/// The redundancy below a target, and what is missing, in sentences.
+pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (Redundancy, String) {
     let stack = ask.facts.stack(target);
-    let mut found: Vec<LayerRedundancy> = stack.iter().flat_map(|hop| layer(ask, hop)).collect();
+    let mut found: Vec<LayerRedundancy> = stack
+        .iter()
+        .flat_map(|hop| hop_redundancy(ask, hop))
+        .collect();
     found.sort_by_key(|(redundancy, _)| *redundancy);
     let worst = found
         .first()
@@ -32,21 +30,23 @@ pub fn judge(ask: &mut Ask, target: &Subject) -> (Redundancy, String) {
     (worst, says.join(" "))
 }
 
-fn layer(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
+fn hop_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
     match hop.scope() {
-        Scope::Device => block(ask, hop),
-        Scope::Mount => mounted(ask, hop).into_iter().collect(),
+        Scope::Device => device_redundancy(ask, hop),
+        Scope::Mount => mount_redundancy(ask, hop).into_iter().collect(),
         Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
     }
 }
 
-fn block(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
-    match ask.value(hop, &device::KIND) {
-        Some(DeviceKind::Md) => array(ask, hop),
-        Some(DeviceKind::Lvm | DeviceKind::Dm) => mapping(ask, hop, false).into_iter().collect(),
-        Some(DeviceKind::Multipath) => mapping(ask, hop, true).into_iter().collect(),
+fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
+    match ask.get(hop, &device::KIND) {
+        Some(DeviceKind::Md) => array_redundancy(ask, hop),
+        Some(DeviceKind::Lvm | DeviceKind::Dm) => {
+            mapping_redundancy(ask, hop, false).into_iter().collect()
+        }
+        Some(DeviceKind::Multipath) => mapping_redundancy(ask, hop, true).into_iter().collect(),
         Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(Redundancy::Unknown, None)],
-        Some(DeviceKind::Disk) => volume(ask, hop).into_iter().collect(),
+        Some(DeviceKind::Disk) => volume_redundancy(ask, hop).into_iter().collect(),
         Some(
             DeviceKind::Partition
             | DeviceKind::Crypt
@@ -62,17 +62,17 @@ fn block(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     }
 }
 
-/// The redundancy of a RAID controller's volume, known only from its own tool.
-fn volume(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
-    let transport = ask.value(hop, &device::TRANSPORT);
-    let is_one =
-        controller::is_behind_one(ask, hop, transport) && !controller::is_passed_on(ask, hop);
+/// A RAID volume: only the controller's own tool knows.
+fn volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
+    let transport = ask.get(hop, &device::TRANSPORT);
+    let is_one = controller::is_behind_raid(ask, hop, transport)
+        && !controller::is_passthrough_disk(ask, hop);
     is_one.then_some((Redundancy::Unknown, None))
 }
 
-/// The redundancy of a mapping's copies and paths, whose state only root sees.
-fn mapping(ask: &mut Ask, hop: &Subject, paths: bool) -> Option<LayerRedundancy> {
-    let Some(targets) = ask.value(hop, &device::DM_TARGETS) else {
+/// Copies and paths of a mapping, whose state only root can read.
+fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Option<LayerRedundancy> {
+    let Some(targets) = ask.get(hop, &device::DM_TARGETS) else {
         return (!paths).then_some((Redundancy::Unknown, None));
     };
     let copies = targets
@@ -82,15 +82,15 @@ fn mapping(ask: &mut Ask, hop: &Subject, paths: bool) -> Option<LayerRedundancy>
         return None;
     }
     let name = hop.name();
-    let missing = ask.value(hop, &device::DM_FAILED).unwrap_or_default();
-    let lagging = ask.value(hop, &device::DM_LAGGING).unwrap_or_default();
+    let missing = ask.get(hop, &device::DM_FAILED).unwrap_or_default();
+    let lagging = ask.get(hop, &device::DM_LAGGING).unwrap_or_default();
     let list = if missing.is_empty() { lagging } else { missing };
     let lacks = if list.is_empty() {
         String::new()
     } else {
         format!(" ({})", list.join(", "))
     };
-    let (redundancy, says) = match ask.value(hop, &device::DM_STATE) {
+    let (redundancy, says) = match ask.get(hop, &device::DM_STATE) {
         Some(MappingState::Degraded | MappingState::WriteHole) => {
             (Redundancy::Degraded, "is degraded")
         }
@@ -119,9 +119,9 @@ fn mapping(ask: &mut Ask, hop: &Subject, paths: bool) -> Option<LayerRedundancy>
     Some((redundancy, Some(format!("{name} {says}{lacks}."))))
 }
 
-fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
+fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
     let name = hop.name();
-    let Some(level) = ask.value(hop, &device::MD_LEVEL) else {
+    let Some(level) = ask.get(hop, &device::MD_LEVEL) else {
         return vec![(Redundancy::Unknown, None)];
     };
     if level.is_container() {
@@ -129,23 +129,23 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     }
     let title = level.title();
     if let Some(state) = ask
-        .value(hop, &device::MD_STATE)
+        .get(hop, &device::MD_STATE)
         .filter(|state| is_down(*state))
     {
         return vec![(
             Redundancy::Failed,
             Some(format!(
-                "{name} ({title}) does not run: its state is {state}."
+                "{name} ({title}) is not running: its state is {state}."
             )),
         )];
     }
     let mut found = Vec::new();
-    if let Some(members) = ask.value(hop, &device::MD_DISKS)
-        && let Some(spares) = level.spares(members)
+    if let Some(members) = ask.get(hop, &device::MD_DISKS)
+        && let Some(spares) = level.tolerated_losses(members)
     {
-        found.push(missing(ask, hop, level, members, spares));
+        found.push(member_redundancy(ask, hop, level, members, spares));
     }
-    let failed = ask.value(hop, &device::MD_FAILED).unwrap_or_default();
+    let failed = ask.get(hop, &device::MD_FAILED).unwrap_or_default();
     if !failed.is_empty() {
         let says = format!(
             "{name} ({title}) has failed members: {}.",
@@ -154,14 +154,15 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
         found.push((Redundancy::FailedMember, Some(says)));
     }
     if level.has_parity() {
-        found.extend(match ask.value(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::leaves_hole) {
+        found.extend(match ask.get(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::has_write_hole) {
             Some(true) => {
                 let says = format!(
                     "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
                      rest."
                 );
-                // For a degraded array the verdict says it: there a power failure alone is enough.
-                let lacks = ask.value(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
+                // For a degraded array the verdict reports it: a power failure alone is enough
+                // there.
+                let lacks = ask.get(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
                 Some((Redundancy::WriteHole, (!lacks).then_some(says)))
             }
             Some(false) => None,
@@ -174,9 +175,8 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     found
 }
 
-/// Whether an array of this level keeps everything only once.
 fn is_without_copies(level: ArrayLevel) -> bool {
-    level.spares(2).is_none()
+    level.tolerated_losses(2).is_none()
 }
 
 fn is_down(state: ArrayState) -> bool {
@@ -186,21 +186,21 @@ fn is_down(state: ArrayState) -> bool {
     )
 }
 
-/// The redundancy by the number of missing members and the number that the level tolerates.
-fn missing(
-    ask: &mut Ask,
+/// Compares the number of missing members with what the level tolerates.
+fn member_redundancy(
+    ask: &mut FactReader,
     hop: &Subject,
     level: ArrayLevel,
     members: u64,
     spares: u64,
 ) -> LayerRedundancy {
     let (name, title) = (hop.name(), level.title());
-    match ask.value(hop, &device::MD_DEGRADED) {
+    match ask.get(hop, &device::MD_DEGRADED) {
         None => (Redundancy::Unknown, None),
         Some(0) if spares == 0 => (Redundancy::None, None),
         Some(0)
             if ask
-                .value(hop, &device::MD_SYNC_ACTION)
+                .get(hop, &device::MD_SYNC_ACTION)
                 .is_some_and(SyncAction::is_resync) =>
         {
             (
@@ -218,35 +218,34 @@ fn missing(
             )),
         ),
         Some(missing) => {
-            let lacks = format!("{name} ({title}) lacks {missing} of its {members} members");
+            let left = members.saturating_sub(missing);
+            let state = format!("{name} ({title}) runs on {left} of {members} members");
             match spares.checked_sub(missing) {
-                _ if level.may_lack_more() => (
+                _ if level.may_tolerate_more() => (
                     Redundancy::Degraded,
-                    Some(format!("{lacks}: one more failure can lose it.")),
+                    Some(format!("{state}: one more failure can lose the array.")),
                 ),
                 None => (
                     Redundancy::Failed,
-                    Some(format!(
-                        "{lacks}, more than it can do without: it has failed."
-                    )),
+                    Some(format!("{state}, fewer than it needs: it has failed.")),
                 ),
                 Some(0) => (
                     Redundancy::Degraded,
-                    Some(format!("{lacks}: one more failure loses it.")),
+                    Some(format!("{state}: one more failure loses the array.")),
                 ),
-                Some(left) => (
+                Some(spare) => (
                     Redundancy::Degraded,
-                    Some(format!("{lacks} and can lose {left} more.")),
+                    Some(format!("{state} and can lose {spare} more.")),
                 ),
             }
         }
     }
 }
 
-fn mounted(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
-    match ask.value(hop, &mount::CLASS)? {
-        MountClass::Zfs => Some(pool(ask, hop)),
-        MountClass::Block => btrfs(ask, hop),
+fn mount_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
+    match ask.get(hop, &mount::CLASS)? {
+        MountClass::Zfs => Some(pool_redundancy(ask, hop)),
+        MountClass::Block => btrfs_redundancy(ask, hop),
         MountClass::Network
         | MountClass::Memory
         | MountClass::Fuse
@@ -255,11 +254,10 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     }
 }
 
-/// The redundancy by the state that ZFS gives its pool (zpool-status(8)); an online pool may be a
-/// single disk.
-fn pool(ask: &mut Ask, hop: &Subject) -> LayerRedundancy {
+/// By the pool state of ZFS (zpool-status(8)); an online pool may be a single disk.
+fn pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
-    let lost = ask.value(hop, &mount::ZFS_LOST).unwrap_or_default();
+    let lost = ask.get(hop, &mount::ZFS_LOST).unwrap_or_default();
     let lacks = if lost.is_empty() {
         String::new()
     } else {
@@ -270,7 +268,7 @@ fn pool(ask: &mut Ask, hop: &Subject) -> LayerRedundancy {
             "The ZFS pool of {name} is {state}{lacks}: see `zpool status -x`."
         ))
     };
-    match ask.value(hop, &mount::ZFS_POOL_STATE) {
+    match ask.get(hop, &mount::ZFS_POOL_STATE) {
         Some(state @ VdevState::Degraded) => (Redundancy::Degraded, says(state)),
         Some(
             state @ (VdevState::Faulted
@@ -284,13 +282,13 @@ fn pool(ask: &mut Ask, hop: &Subject) -> LayerRedundancy {
     }
 }
 
-/// The redundancy by the profiles of a btrfs and its missing devices.
-fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
+/// By the profiles of btrfs and its missing devices.
+fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let name = hop.name();
-    if ask.value(hop, &mount::FSTYPE)? != "btrfs" {
+    if ask.get(hop, &mount::FSTYPE)? != "btrfs" {
         return None;
     }
-    if let Some(missing @ 1..) = ask.value(hop, &mount::BTRFS_MISSING) {
+    if let Some(missing @ 1..) = ask.get(hop, &mount::BTRFS_MISSING) {
         return Some((
             Redundancy::Degraded,
             Some(format!(
@@ -299,9 +297,9 @@ fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
         ));
     }
     let data = ask
-        .value(hop, &mount::BTRFS_DATA_PROFILES)
+        .get(hop, &mount::BTRFS_DATA_PROFILES)
         .unwrap_or_default();
-    let metadata = ask.value(hop, &mount::BTRFS_METADATA_PROFILES);
+    let metadata = ask.get(hop, &mount::BTRFS_METADATA_PROFILES);
     let in_copies = |profiles: &[String]| {
         let is_one = |profile: &String| {
             ["raid1", "raid1c3", "raid1c4", "raid10"].contains(&profile.as_str())
@@ -318,10 +316,9 @@ fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
         );
         return Some((Redundancy::WriteHole, Some(says)));
     }
-    // Data kept once is lost with its device, however many copies the metadata has, and the
-    // reverse.
+    // Data stored once is lost with its device, whatever the metadata profile, and vice versa.
     let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
-    let known = metadata.is_some() && ask.value(hop, &mount::BTRFS_MISSING).is_some();
+    let known = metadata.is_some() && ask.get(hop, &mount::BTRFS_MISSING).is_some();
     copies.then_some((
         if known {
             Redundancy::Whole

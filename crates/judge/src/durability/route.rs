@@ -1,43 +1,41 @@
-//! The ways from a target down to its disks, through every edge of the stack: partitions, arrays,
-//! mappings, and the file system under a loop file.
+//! All paths from a target down to its disks: partitions, arrays, mappings, and the file system
+//! below a loop file.
 //!
-//! This module knows edges, not the devices on them. A hostile or huge stack has too many ways to
-//! judge one by one. All of them are then merged into one way, in which every layer must hold for
-//! every disk.
+//! A stack with too many paths is merged into one, in which every layer must hold for every disk.
 
 use crate::bounds::{HOPS, ROUTES};
 use crate::facts::{FactSet, Subject};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The hops from the target to the end.
+    /// From the target to the end.
     pub hops: Vec<Subject>,
-    /// The end: the last hop, or all ends of merged ways.
+    /// The last hop, or all ends of a merged path.
     pub ends: Vec<Subject>,
-    /// Why it has no proper end, in words.
+    /// Why it has no proper end.
     pub broken: Option<String>,
 }
 
-/// All ways down from a target, and whether they were merged into one.
+/// All paths, and whether they were merged into one.
 pub fn routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     let mut done: Vec<Route> = Vec::new();
     let mut open = vec![vec![target.clone()]];
     while let Some(hops) = open.pop() {
         if done.len() > ROUTES {
-            return (vec![merged(facts, target, &done)], true);
+            return (vec![merged_route(facts, target, &done)], true);
         }
         let below = hops.last().map_or(&[][..], |last| facts.below(last));
         if below.is_empty() {
-            done.push(ended(hops, None));
+            done.push(finished_route(hops, None));
         } else if hops.len() >= HOPS {
-            done.push(ended(
+            done.push(finished_route(
                 hops,
                 Some(format!("more than {HOPS} layers are stacked")),
             ));
         } else {
             for base in below.iter().rev() {
                 if hops.contains(base) {
-                    done.push(ended(
+                    done.push(finished_route(
                         hops.clone(),
                         Some(format!("{base} is stacked on itself")),
                     ));
@@ -50,12 +48,12 @@ pub fn routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     (done, false)
 }
 
-fn ended(hops: Vec<Subject>, broken: Option<String>) -> Route {
+fn finished_route(hops: Vec<Subject>, broken: Option<String>) -> Route {
     let ends = hops.last().cloned().into_iter().collect();
     Route { hops, ends, broken }
 }
 
-fn merged(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
+fn merged_route(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
     let stack = facts.stack(target);
     let ends = stack
         .iter()
@@ -88,7 +86,7 @@ mod tests {
         );
         let mut facts = FactSet::default();
         for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
-            facts.stand(top, base);
+            facts.add_edge(top, base);
         }
         let (found, merged) = routes(&facts, &t);
         assert!(!merged);
@@ -105,7 +103,7 @@ mod tests {
         );
         let mut facts = FactSet::default();
         for (top, base) in [(&t, &a), (&a, &b), (&b, &a)] {
-            facts.stand(top, base);
+            facts.add_edge(top, base);
         }
         let (found, _) = routes(&facts, &t);
         assert_eq!(found.len(), 1);
@@ -116,10 +114,10 @@ mod tests {
     fn too_many_ways_are_merged_and_none_is_lost() {
         let target = Subject::target("/t");
         let mut facts = FactSet::default();
-        facts.stand(&target, &device(0, 0));
+        facts.add_edge(&target, &device(0, 0));
         for layer in 0..12 {
             for (top, base) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                facts.stand(&device(layer, top), &device(layer + 1, base));
+                facts.add_edge(&device(layer, top), &device(layer + 1, base));
             }
         }
         let (found, merged) = routes(&facts, &target);
@@ -133,9 +131,9 @@ mod tests {
     fn a_very_deep_stack_ends() {
         let mut facts = FactSet::default();
         let target = Subject::target("/t");
-        facts.stand(&target, &device(0, 0));
+        facts.add_edge(&target, &device(0, 0));
         for layer in 0..100_000 {
-            facts.stand(&device(layer, 0), &device(layer + 1, 0));
+            facts.add_edge(&device(layer, 0), &device(layer + 1, 0));
         }
         let (found, _) = routes(&facts, &target);
         assert!(found.iter().all(|route| route.broken.is_some()));

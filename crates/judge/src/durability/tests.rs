@@ -1,22 +1,21 @@
-//! The verdict as a whole, on small machines built here. Single rules are cases of the tables; the
-//! properties that must never break are enumerated (the interlock; more knowledge never turns a
-//! verdict into *durable* by mistake).
+//! The verdict as a whole, on small hosts built here. Single rules are cases of the tables;
+//! properties that must never break are enumerated.
 
 mod caps {
-    //! Caps: a rule lowers the verdict of every target above its subject, never raises one, and
-    //! names itself where it is undecided.
+    //! Caps: a rule lowers the verdict of every target above its subject, never raises one, and is
+    //! named if undecided.
 
     use super::machine::{Machine, data};
-    use crate::durability::{Cap, Caps, Layer, Standing, Verdict, judge};
+    use crate::durability::{Cap, Caps, Layer, Verdict, VerdictKind, judge_targets};
     use crate::facts::Subject;
-    use crate::truth::Truth;
+    use crate::ternary::Ternary;
 
-    /// The verdict of a machine with one cap.
+    /// The verdict of a host with one cap.
     fn capped(
         mut machine: Machine,
         subject: &Subject,
-        standing: Standing,
-        applies: Truth,
+        standing: VerdictKind,
+        applies: Ternary,
     ) -> Verdict {
         let remedy = standing
             .is_at_risk()
@@ -28,11 +27,11 @@ mod caps {
             applies,
             reason: "this release loses data".to_owned(),
             remedy,
-            unread: None,
+            unread_fact: None,
             facts: Vec::new(),
             assumed: Vec::new(),
         };
-        let verdicts = judge(&mut machine.facts, true, &Caps::new([cap]));
+        let verdicts = judge_targets(&mut machine.facts, true, &Caps::new([cap]));
         verdicts
             .into_iter()
             .find(|verdict| verdict.target == data())
@@ -52,12 +51,12 @@ mod caps {
     #[test]
     fn a_cap_lowers_and_never_raises_whatever_it_is_about() {
         for (start, before) in [
-            (Machine::plain as fn() -> Machine, Standing::Durable),
-            (unflushed, Standing::AtRisk),
+            (Machine::plain as fn() -> Machine, VerdictKind::Durable),
+            (unflushed, VerdictKind::AtRisk),
         ] {
             for subject in subjects(&start()) {
-                for standing in [Standing::AtRisk, Standing::Unproven] {
-                    let verdict = capped(start(), &subject, standing, Truth::True);
+                for standing in [VerdictKind::AtRisk, VerdictKind::Unproven] {
+                    let verdict = capped(start(), &subject, standing, Ternary::True);
                     assert_eq!(
                         verdict.standing,
                         before.min(standing),
@@ -76,44 +75,58 @@ mod caps {
     #[test]
     fn an_undecided_cap_leaves_the_verdict_and_is_named() {
         for subject in subjects(&Machine::plain()) {
-            let verdict = capped(Machine::plain(), &subject, Standing::AtRisk, Truth::Unknown);
-            assert_eq!(verdict.standing, Standing::Durable);
+            let verdict = capped(
+                Machine::plain(),
+                &subject,
+                VerdictKind::AtRisk,
+                Ternary::Unknown,
+            );
+            assert_eq!(verdict.standing, VerdictKind::Durable);
             assert_eq!(verdict.undecided.len(), 1, "{subject}");
             assert!(
                 verdict.limits.contains("release.example"),
                 "{}",
                 verdict.limits
             );
-            let below = capped(unflushed(), &subject, Standing::AtRisk, Truth::Unknown);
+            let below = capped(unflushed(), &subject, VerdictKind::AtRisk, Ternary::Unknown);
             assert!(below.undecided.is_empty(), "nothing is left to lower");
-            let false_cap = capped(Machine::plain(), &subject, Standing::AtRisk, Truth::False);
-            assert!(false_cap.undecided.is_empty() && false_cap.standing == Standing::Durable);
+            let false_cap = capped(
+                Machine::plain(),
+                &subject,
+                VerdictKind::AtRisk,
+                Ternary::False,
+            );
+            assert!(false_cap.undecided.is_empty() && false_cap.standing == VerdictKind::Durable);
         }
     }
 }
 mod drilled {
-    //! The effect of a record of drills on a verdict: one loss condemns, twenty clean cuts settle
-    //! only what the part below the database left open, and nothing is unlocked by them.
+    //! Drill records: one loss condemns; twenty clean cuts settle only what the layers below the
+    //! database left unproven, and unlock nothing.
 
     use super::machine::{Machine, data};
-    use crate::durability::Standing;
+    use crate::durability::VerdictKind;
     use crate::facts::Source;
     use crate::facts::catalog::drill;
-    use crate::text::grouped;
+    use crate::text::group_digits;
 
-    /// A machine with a record that the user named.
+    /// A host with a drill record named by the user.
     fn drilled(mut machine: Machine, cuts: u64, lost: u64) -> Machine {
         let source = || Source::Drill {
             file: "drills.json".to_owned(),
         };
         machine
             .facts
-            .know(&data(), &drill::ON, "2026-11-22".to_owned(), source());
-        machine.facts.know(&data(), &drill::CUTS, cuts, source());
+            .insert_known(&data(), &drill::ON, "2026-11-22".to_owned(), source());
         machine
             .facts
-            .know(&data(), &drill::ACKNOWLEDGED, 1000 * cuts, source());
-        machine.facts.know(&data(), &drill::LOST, lost, source());
+            .insert_known(&data(), &drill::CUTS, cuts, source());
+        machine
+            .facts
+            .insert_known(&data(), &drill::ACKNOWLEDGED, 1000 * cuts, source());
+        machine
+            .facts
+            .insert_known(&data(), &drill::LOST, lost, source());
         machine
     }
 
@@ -122,29 +135,36 @@ mod drilled {
         let usb = || Machine::plain().with("device.transport", "usb");
         let server_unread = || usb().with_cluster().with("pg.fsync", "?");
         for (machine, without, with) in [
-            (usb(), Standing::Unproven, Standing::ProvenByDrill),
+            (usb(), VerdictKind::Unproven, VerdictKind::ProvenByDrill),
             (
                 Machine::plain().with("mount.barrier", "?"),
-                Standing::Unproven,
-                Standing::ProvenByDrill,
+                VerdictKind::Unproven,
+                VerdictKind::ProvenByDrill,
             ),
-            (Machine::plain(), Standing::Durable, Standing::Durable),
+            (Machine::plain(), VerdictKind::Durable, VerdictKind::Durable),
             (
                 usb().with("mount.barrier", "off"),
-                Standing::AtRisk,
-                Standing::AtRisk,
+                VerdictKind::AtRisk,
+                VerdictKind::AtRisk,
             ),
             (
                 Machine::plain().with("device.write_cache", "write through"),
-                Standing::Contradictory,
-                Standing::Contradictory,
+                VerdictKind::Contradictory,
+                VerdictKind::Contradictory,
             ),
-            (server_unread(), Standing::Unproven, Standing::Unproven),
+            (
+                server_unread(),
+                VerdictKind::Unproven,
+                VerdictKind::Unproven,
+            ),
         ] {
             assert_eq!(machine.clone().verdict().standing, without);
             let verdict = drilled(machine.clone(), 20, 0).verdict();
             assert_eq!(verdict.standing, with, "{}", verdict.sentence);
-            assert_eq!(drilled(machine, 20, 3).verdict().standing, Standing::AtRisk);
+            assert_eq!(
+                drilled(machine, 20, 3).verdict().standing,
+                VerdictKind::AtRisk
+            );
         }
     }
 
@@ -155,10 +175,10 @@ mod drilled {
         for said in [
             "on 2026-11-22",
             &format!(
-                "of {} acknowledged commits none lost in 20 power cuts",
-                grouped(20_000)
+                "{} acknowledged commits, none lost in 20 power cuts",
+                group_digits(20_000)
             ),
-            "less than 14 %",
+            "fewer than 14 %",
         ] {
             assert!(verdict.sentence.contains(said), "{}", verdict.sentence);
         }
@@ -166,20 +186,20 @@ mod drilled {
             drilled(usb.clone(), 1, 0)
                 .verdict()
                 .sentence
-                .contains("less than 95 %")
+                .contains("fewer than 95 %")
         );
         assert!(
             verdict.paths[0]
                 .evidence
                 .iter()
-                .any(|one| one.says.contains("USB")),
+                .any(|one| one.text.contains("USB")),
             "the doubt stays in sight"
         );
         assert!(
             drilled(usb, 20, 3)
                 .verdict()
                 .sentence
-                .contains("acknowledged commits 3 lost in 20 power cuts")
+                .contains("acknowledged commits, 3 lost in 20 power cuts")
         );
     }
 
@@ -214,7 +234,7 @@ mod properties;
 mod sessions;
 mod stacks;
 mod torn {
-    //! Pages that a power failure tears, with PostgreSQL: the same code judges MySQL's doublewrite.
+    //! Torn pages with PostgreSQL; the same code judges MySQL's doublewrite.
 
     use super::machine::Machine;
 
@@ -247,7 +267,7 @@ mod torn {
         ] {
             let found = machine(setting, roles, fstype, record).verdict();
             assert_eq!(
-                found.standing.word(),
+                found.standing.as_str(),
                 verdict,
                 "{setting} {roles} {fstype} {record}: {}",
                 found.sentence

@@ -1,126 +1,121 @@
-//! The verdict as a value, with the evidence it was joined from.
+//! The verdict as a value, with its evidence.
 
 use serde::{Serialize, Serializer};
 
-use super::{Bears, FlushHop, Mend};
+use super::{FlushHop, Impact, Remedy};
 use crate::facts::catalog::device::Guarantor;
-pub use crate::facts::catalog::target::{Redundancy, Standing};
-use crate::facts::{Need, Subject};
+pub use crate::facts::catalog::target::{Redundancy, VerdictKind};
+use crate::facts::{MissingFact, Subject};
 
-/// Where a piece of evidence comes from.
+/// The source layer of a piece of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
-    /// Whether the server flushes before it reports.
+    /// The server: whether it flushes before it reports a commit.
     Database,
-    /// Whether a flush travels on, as the kernel sees it.
+    /// The kernel's view: whether a flush is passed on.
     #[serde(rename = "kernel")]
-    Belief,
-    /// What the disk, its controller or its hypervisor says of its cache.
+    Kernel,
+    /// The device's claim about its cache: disk, controller or hypervisor.
     #[serde(rename = "device")]
-    Claim,
-    /// What happened when we flushed.
+    Device,
+    /// What happened when the probe flushed.
     Measurement,
-    /// What a rule knows of a release or a setting, and caps the verdict with.
+    /// A rule about a release or a setting that caps the verdict.
     Rule,
 }
 
 impl Layer {
-    /// Its word on screens.
-    pub fn word(self) -> &'static str {
+    /// The word in reports and on screens.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Database => "database",
-            Self::Belief => "kernel",
-            Self::Claim => "device",
+            Self::Kernel => "kernel",
+            Self::Device => "device",
             Self::Measurement => "measurement",
             Self::Rule => "rule",
         }
     }
 
-    /// Whether the evidence comes from the server.
     pub fn is_database(self) -> bool {
         matches!(self, Self::Database)
     }
 
-    /// Whether it was measured.
     pub fn is_measurement(self) -> bool {
         matches!(self, Self::Measurement)
     }
 
-    /// Whether a rule knows it.
     pub fn is_rule(self) -> bool {
         matches!(self, Self::Rule)
     }
 
-    /// Whether it comes from a disk, or from the controller in front of it.
-    pub fn is_claim(self) -> bool {
-        matches!(self, Self::Claim)
+    pub fn is_device(self) -> bool {
+        matches!(self, Self::Device)
     }
 }
 
-/// One piece of evidence.
+/// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Which layer speaks.
+    /// Its layer.
     pub layer: Layer,
-    /// About what.
+    /// Its subject.
     pub subject: Subject,
-    /// What it allows at best.
-    pub standing: Standing,
-    /// In a sentence without a full stop: `sda holds writes in a volatile cache`.
+    /// The best verdict it allows.
+    pub standing: VerdictKind,
+    /// A clause without full stop: `sda holds writes in a volatile cache`.
     #[serde(rename = "text")]
-    pub says: String,
-    /// Where it was read; empty when it could not be.
+    pub text: String,
+    /// Where it was read; empty if it could not be read.
     pub source: String,
-    /// What would mend it, where it speaks against a commit.
+    /// The fix, if it counts against a commit.
     #[serde(skip)]
-    pub mend: Option<Mend>,
+    pub remedy: Option<Remedy>,
 }
 
 impl Evidence {
-    /// The evidence of a layer about a subject.
     pub fn new(
         layer: Layer,
         subject: &Subject,
-        bears: Bears,
+        bears: Impact,
         says: String,
         source: String,
     ) -> Self {
-        let (standing, mend) = bears.parts();
+        let (standing, mend) = bears.into_parts();
         Self {
             layer,
             subject: subject.clone(),
             standing,
-            says,
+            text: says,
             source,
-            mend,
+            remedy: mend,
         }
     }
 }
 
-/// One way from the target to a disk.
+/// One path from the target to a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Path {
     /// From the target down to the disk.
     pub hops: Vec<Subject>,
-    /// What it comes to.
-    pub standing: Standing,
-    /// What speaks for that, worst first.
+    /// The worst verdict of its evidence.
+    pub standing: VerdictKind,
+    /// Its evidence, worst first.
     pub evidence: Vec<Evidence>,
 }
 
-/// A rule that may cap a verdict, and a fact that decides it is unknown.
+/// An undecided rule that could cap a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct UndecidedCap {
     /// The rule's id.
     pub rule: String,
-    /// The verdict where it applies.
-    pub caps: Standing,
-    /// What is unknown, as a question.
+    /// The verdict if it applies.
+    pub caps: VerdictKind,
+    /// The open question.
     pub question: String,
 }
 
@@ -131,58 +126,59 @@ pub struct Verdict {
     /// The target.
     pub target: Subject,
     /// The worst of all paths.
-    pub standing: Standing,
-    /// What the copies and the parity beneath are worth when one more thing fails; no part of
-    /// `standing`.
+    pub standing: VerdictKind,
+    /// Copies and parity below, and whether one more fault is survived; no part of `standing`.
     pub redundancy: Redundancy,
-    /// What is missing of them and what another fault would cost, in sentences; empty where nothing
-    /// is known to be.
+    /// What is missing of them and what another fault would cost, in sentences; empty if nothing is
+    /// known to be missing.
     pub second_fault: String,
-    /// What becomes of commits when this host is lost for good, in sentences; empty where no
-    /// standby is waited for.
+    /// What happens to commits if this host is lost for good, in sentences; empty if no standby is
+    /// waited for.
     pub host_loss: String,
-    /// Sessions for which the standing is another: `database app: synchronous_commit = off`.
+    /// Sessions with another verdict: `database app: synchronous_commit = off`.
     pub exceptions: Vec<String>,
-    /// `host`, `guest` or `container`: from where it was judged.
+    /// The viewpoint: `host`, `guest` or `container`.
     pub seen_by: String,
-    /// Rules that would make it worse, if they applied, and of which that is unknown.
+    /// Undecided rules that would lower the verdict if they applied.
     pub undecided: Vec<UndecidedCap>,
-    /// How many rules that could cap it were evaluated: known faults of releases, and settings with
+    /// The number of evaluated rules that could cap it: known faults of releases, and settings with
     /// a reported loss.
     pub caps_checked: usize,
-    /// On whose word its disks are taken that nobody can see into, each once; empty where a
-    /// controller's tool shows them.
-    #[serde(serialize_with = "words")]
+    /// Who vouches for disks that this host cannot look into, each once; empty if a controller's
+    /// tool shows them.
+    #[serde(serialize_with = "serialize_guarantors")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub guarantors: Vec<Guarantor>,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
-    /// What cannot be seen from here, in a sentence; mostly empty on bare metal.
+    /// What is not visible from here, in sentences; mostly empty on bare metal.
     pub limits: String,
-    /// The way of a commit's flush, hop by hop: where it gets to, and where the commit may be lost.
+    /// The path of a commit's flush, hop by hop, and where the commit may be lost.
     pub flush_path: Vec<FlushHop>,
     /// Every path, worst first.
     pub paths: Vec<Path>,
-    /// What is missing.
-    pub missing: Vec<Need>,
+    /// Facts that were needed and are unknown.
+    pub missing: Vec<MissingFact>,
 }
 
-fn words<S: Serializer>(guarantors: &[Guarantor], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(guarantors.iter().map(|guarantor| guarantor.word()))
+fn serialize_guarantors<S: Serializer>(
+    guarantors: &[Guarantor],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(guarantors.iter().map(|guarantor| guarantor.as_str()))
 }
 
-/// The largest number of sessions that a heading names.
-const MOST_EXCEPTIONS: usize = 3;
+const MAX_EXCEPTIONS: usize = 3;
 
 impl Verdict {
-    /// The verdict as a heading, with missing copies and deviating sessions:
-    /// `durable, but degraded`, `durable, except database app: synchronous_commit = off`.
+    /// The verdict as a heading, with redundancy and deviating sessions: `durable, but degraded`,
+    /// `durable, except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {
-        format!("{}{}", self.standing.word(), self.reservations())
+        format!("{}{}", self.standing.as_str(), self.heading_suffix())
     }
 
-    /// What stands behind the standing in a heading; mostly nothing.
-    pub fn reservations(&self) -> String {
+    /// The part of the heading after the verdict; mostly empty.
+    pub fn heading_suffix(&self) -> String {
         let survives = self.standing.survives();
         let copies = match self.redundancy.heading() {
             Some(more) if survives => format!(", but {more}"),
@@ -191,10 +187,10 @@ impl Verdict {
         };
         let named = self
             .exceptions
-            .get(..MOST_EXCEPTIONS)
+            .get(..MAX_EXCEPTIONS)
             .unwrap_or(&self.exceptions)
             .join("; ");
-        match self.exceptions.len().saturating_sub(MOST_EXCEPTIONS) {
+        match self.exceptions.len().saturating_sub(MAX_EXCEPTIONS) {
             _ if named.is_empty() => copies,
             more => {
                 let and_more = if more > 0 {

@@ -1,30 +1,29 @@
 //! Advice in full: the text of a rule, with the facts of the subject filled in.
 //!
-//! The asymmetry rule is enforced here: advice that can lose data is given only when every fact
-//! that decides it was observed on this machine. Advice whose value comes from an unknown fact is
-//! dropped silently, because there is nothing to advise.
+//! Enforces the asymmetry rule: advice that can lose data is given only if every deciding fact was
+//! observed on this host. Advice whose value comes from an unknown fact is dropped.
 
-use super::ground::{BoundCondition, ConditionNode, proven};
+use super::bind::{BoundCondition, ConditionNode, is_proven};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
-use super::own::OwnCommand;
 use super::template::Template;
-use super::{Advice, Change, HeldBack, Level, Risk};
-use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, Why};
-use crate::truth::Truth;
+use super::user_commands::UserCommand;
+use super::{Advice, BlockedAdvice, Change, Level, Risk};
+use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value};
+use crate::ternary::Ternary;
 
-/// The circumstances of the run.
+/// Options of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Circumstances {
-    /// Whether the facts are of this machine, now, rather than of a capture. A probe then ran here;
-    /// for a capture it ran on an unknown machine.
+pub struct EvaluationOptions {
+    /// Whether the facts are of this host, now, and not of a capture, whose probe ran on an unknown
+    /// host.
     pub live: bool,
     /// Whether findings get their trace.
     pub traced: bool,
 }
 
-impl Circumstances {
-    /// Whether a reading was observed on the machine it is about.
-    fn seen_here(self, reading: &Reading<Value>) -> bool {
+impl EvaluationOptions {
+    /// Whether a reading was observed on the host it is about.
+    fn is_observed_here(self, reading: &Reading<Value>) -> bool {
         let Some(source) = reading.source() else {
             return false;
         };
@@ -37,15 +36,15 @@ impl Circumstances {
     }
 }
 
-/// The advice of a rule that applies, and the part that is held back.
-pub(super) fn advise(
+/// The advice of a rule that applies, and the blocked part of it.
+pub(super) fn rule_advice(
     rule: &Rule,
     condition: &BoundCondition<'_>,
     facts: &FactSet,
     subject: &Subject,
-    circumstances: Circumstances,
-) -> (Vec<Advice>, Vec<HeldBack>) {
-    let seen_here = |reading: &Reading<Value>| circumstances.seen_here(reading);
+    circumstances: EvaluationOptions,
+) -> (Vec<Advice>, Vec<BlockedAdvice>) {
+    let seen_here = |reading: &Reading<Value>| circumstances.is_observed_here(reading);
     let (mut given, mut held_back) = (Vec::new(), Vec::new());
     for spec in &rule.advise {
         let when = spec
@@ -54,66 +53,66 @@ pub(super) fn advise(
             .map(|when| BoundCondition::new(when, facts, subject));
         if when
             .as_ref()
-            .is_some_and(|when| when.truth() != Truth::True)
+            .is_some_and(|when| when.truth() != Ternary::True)
         {
             continue;
         }
-        let Some(change) = spec.change(facts, subject) else {
+        let Some(change) = spec.resolve_change(facts, subject) else {
             continue;
         };
-        // The value from a fact may be one that loses data, whatever risk the rule states.
-        let risk = if spec.setting.can_lose(change.values()) {
+        // A value from a fact can lose data even if the rule states a lower risk.
+        let risk = if spec.setting.can_lose_data(change.values()) {
             Risk::DataLossIfWrong
         } else {
             spec.risk
         };
-        let sure = proven(condition, &seen_here)
-            && when.as_ref().is_none_or(|when| proven(when, &seen_here))
+        let sure = is_proven(condition, &seen_here)
+            && when.as_ref().is_none_or(|when| is_proven(when, &seen_here))
             && spec
-                .value_from()
+                .value_fact()
                 .is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
-        let allowed = sure && rule.level == Level::Option && rule.author == Author::Walwise;
+        let allowed = sure && rule.level == Level::Optional && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
             let because = match rule.author {
-                Author::Walwise => why_held_back(condition, when.as_ref(), &seen_here),
-                Author::User => format!("it can lose data, and the rule is of {}", rule.file),
+                Author::Walwise => blocked_reason(condition, when.as_ref(), &seen_here),
+                Author::User => format!("it can lose data, and the rule comes from {}", rule.file),
             };
-            held_back.push(HeldBack {
-                advice: format!("{}: {}", spec.setting.name, change.words()),
+            held_back.push(BlockedAdvice {
+                advice: format!("{}: {}", spec.setting.name, change.describe()),
                 because,
             });
         } else {
             given.push(Advice {
                 risk,
-                ..spec.advice(rule, change, facts, subject)
+                ..spec.build_advice(rule, change, facts, subject)
             });
         }
     }
-    // Usually there is one of several, on each of thousands of disks.
+    // Usually one element, on each of thousands of disks.
     given.shrink_to_fit();
     held_back.shrink_to_fit();
     (given, held_back)
 }
 
-fn why_held_back(
+fn blocked_reason(
     condition: &BoundCondition<'_>,
     when: Option<&BoundCondition<'_>>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
 ) -> String {
     let mut elsewhere = Vec::new();
     for condition in [Some(condition), when].into_iter().flatten() {
-        not_seen_here(condition, seen_here, &mut elsewhere);
+        collect_unobserved(condition, seen_here, &mut elsewhere);
     }
     let not = if elsewhere.is_empty() {
         String::new()
     } else {
         format!(": {}", elsewhere.join(", "))
     };
-    format!("it can lose data, and not everything that decides it was seen on this machine{not}")
+    format!("it can lose data, and not every deciding fact was observed on this host{not}")
 }
 
-/// The known facts of a condition that were not observed on this machine, with their sources.
-fn not_seen_here(
+/// Known facts of a condition that were not observed on this host, with their sources.
+fn collect_unobserved(
     condition: &BoundCondition<'_>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
     names: &mut Vec<String>,
@@ -128,13 +127,13 @@ fn not_seen_here(
         }
     }
     condition
-        .kids()
+        .children()
         .iter()
-        .for_each(|kid| not_seen_here(kid, seen_here, names));
+        .for_each(|kid| collect_unobserved(kid, seen_here, names));
 }
 
 impl AdviceSpec {
-    fn value_from(&self) -> Option<&'static KeyInfo> {
+    fn value_fact(&self) -> Option<&'static KeyInfo> {
         match &self.change {
             ChangeSpec::SetFrom(fact)
             | ChangeSpec::AddFrom(fact)
@@ -143,8 +142,8 @@ impl AdviceSpec {
         }
     }
 
-    /// The change; `None` when the value to set is unknown, or no words remain to add or remove.
-    fn change(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
+    /// `None` if the value to set is unknown, or nothing remains to add or remove.
+    fn resolve_change(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
         let text = |fact| match facts.lookup(subject, fact).value()? {
             Value::Bool(on) => Some(if *on { "on" } else { "off" }.to_owned()),
             value => Some(value.to_string()),
@@ -161,7 +160,13 @@ impl AdviceSpec {
         }
     }
 
-    fn advice(&self, rule: &Rule, change: Change, facts: &FactSet, subject: &Subject) -> Advice {
+    fn build_advice(
+        &self,
+        rule: &Rule,
+        change: Change,
+        facts: &FactSet,
+        subject: &Subject,
+    ) -> Advice {
         let commands = |templates: &[Template]| {
             templates
                 .iter()
@@ -170,7 +175,10 @@ impl AdviceSpec {
         };
         let current = match self.setting.current {
             Some(fact) => Reading::clone(&facts.lookup(subject, fact)),
-            None => Reading::unknown(Why::NotCollected, "nothing holds its current value"),
+            None => Reading::unknown(
+                UnknownReason::NotCollected,
+                "no fact holds its current value",
+            ),
         };
         Advice {
             setting: self.setting,
@@ -179,17 +187,17 @@ impl AdviceSpec {
             reach: self.reach,
             risk: self.risk,
             rank: self.rank,
-            price: self
-                .price
+            tradeoff: self
+                .tradeoff
                 .as_ref()
                 .map(|price| price.text(facts, subject, &[]).to_string()),
             apply: commands(&self.apply),
             verify: commands(&self.verify),
             undo: commands(&self.undo),
             own: self
-                .own
+                .user_commands
                 .iter()
-                .map(|own| OwnCommand {
+                .map(|own| UserCommand {
                     purpose: own.purpose,
                     command: own.command.command(facts, subject).to_string(),
                     file: rule.file.clone(),

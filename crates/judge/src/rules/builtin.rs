@@ -1,18 +1,17 @@
-//! The rules that come with walwise, compiled in: every file directly under `rules/` (`build.rs`).
+//! The rules that come with walwise, compiled in: every file directly in `rules/` (`build.rs`).
 
 use super::file::RuleFile;
 
-/// The files by name, sorted: `("rules/mount.toml", "[[rule]] …")`.
+/// Sorted by name: `("rules/mount.toml", "[[rule]] …")`.
 const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
-/// The built-in rule files: names and texts.
-pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// Names and texts of the built-in rule files.
+pub fn builtin_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().copied()
 }
 
-/// The same as files to read.
-pub fn files() -> Vec<RuleFile> {
-    shipped()
+pub fn builtin_files() -> Vec<RuleFile> {
+    builtin_sources()
         .map(|(name, text)| RuleFile {
             name: name.to_owned(),
             text: text.to_owned(),
@@ -27,10 +26,10 @@ mod tests {
 
     #[test]
     fn they_have_no_mistakes_and_do_what_their_examples_say() {
-        let (set, mistakes) = RuleSet::parse(&files());
+        let (set, mistakes) = RuleSet::parse(&builtin_files());
         let mistakes: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
         assert!(mistakes.is_empty(), "{}", mistakes.join("\n\n"));
-        let failures: Vec<String> = examples::run(set.rules())
+        let failures: Vec<String> = examples::run_examples(set.rules())
             .iter()
             .map(ToString::to_string)
             .collect();

@@ -1,46 +1,45 @@
-//! Mistakes in rule files and their display: the file, the line, a mark below the place, and the
-//! probable intention. Remarks about parts without effect are shown the same way.
+//! Mistakes in rule files and their display: file, line, a mark below the place, and the likely
+//! intention.
 //!
-//! This module knows nothing of rules. Positions are bytes of the file as it was read; a position
-//! beyond the end is moved to the end rather than refused.
+//! Positions are bytes of the file as read; one beyond the end is moved to the end.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::text::lines::{Lines, line_of};
-use crate::text::suggest::or_list;
+use crate::text::lines::{LineIndex, line_of};
+use crate::text::suggest::suggestion_or_list;
 
-/// A place in a file, in bytes.
+/// A range of bytes in a file.
 pub type Span = Range<usize>;
 
-/// What stands at a place.
-pub trait Spot {
-    fn spot(&self) -> Span;
+/// Something with a place in a file.
+pub trait HasSpan {
+    fn to_span(&self) -> Span;
 }
 
-impl Spot for Span {
-    fn spot(&self) -> Span {
+impl HasSpan for Span {
+    fn to_span(&self) -> Span {
         self.clone()
     }
 }
 
-impl<T> Spot for toml::Spanned<T> {
-    fn spot(&self) -> Span {
+impl<T> HasSpan for toml::Spanned<T> {
+    fn to_span(&self) -> Span {
         self.span()
     }
 }
 
-impl<P: Spot> Spot for &P {
-    fn spot(&self) -> Span {
-        P::spot(self)
+impl<P: HasSpan> HasSpan for &P {
+    fn to_span(&self) -> Span {
+        P::to_span(self)
     }
 }
 
 /// How much is lost because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum Severity {
     /// The entry that contains it is ignored.
     Mistake,
     /// It has no effect; nothing else is lost.
@@ -51,48 +50,48 @@ pub enum Weight {
 
 /// A mistake in a file, or a remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diag {
-    pub weight: Weight,
+pub struct Diagnostic {
+    pub severity: Severity,
     pub span: Span,
     pub message: String,
     pub help: Option<String>,
-    /// The other place that it refers to, where that is in another file.
-    pub beside: Option<SourceLocation>,
+    /// The place it refers to, if that is in another file.
+    pub other_place: Option<SourceLocation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// The file's name as the user knows it.
+    /// As the user named it.
     pub file: String,
     /// Counted from one.
     pub line: usize,
 }
 
-impl Diag {
+impl Diagnostic {
     pub fn mistake(
         span: Span,
         message: impl Into<String>,
         help: impl Into<Option<String>>,
     ) -> Self {
         Self {
-            weight: Weight::Mistake,
+            severity: Severity::Mistake,
             span,
             message: message.into(),
             help: help.into(),
-            beside: None,
+            other_place: None,
         }
     }
 
     pub fn remark(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
         Self {
-            weight: Weight::Remark,
+            severity: Severity::Remark,
             ..Self::mistake(span, message, help)
         }
     }
 
     pub fn note(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
         Self {
-            weight: Weight::Note,
+            severity: Severity::Note,
             ..Self::mistake(span, message, help)
         }
     }
@@ -100,30 +99,29 @@ impl Diag {
 
 /// The mistakes and remarks of one file.
 #[derive(Clone, Debug)]
-pub struct FileDiags {
-    /// The file's name as the user knows it.
+pub struct FileDiagnostics {
+    /// As the user named it.
     pub file: String,
     pub text: String,
-    /// Its mistakes and remarks, in order.
-    pub diags: Vec<Diag>,
+    /// In order of their place.
+    pub diags: Vec<Diagnostic>,
 }
 
-impl FileDiags {
-    /// The mistakes, without the remarks.
-    pub fn mistakes(&self) -> impl Iterator<Item = &Diag> {
+impl FileDiagnostics {
+    pub fn mistakes(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diags
             .iter()
-            .filter(|diag| diag.weight == Weight::Mistake)
+            .filter(|diag| diag.severity == Severity::Mistake)
     }
 
-    pub fn remarks(&self) -> impl Iterator<Item = &Diag> {
+    pub fn remarks(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diags
             .iter()
-            .filter(|diag| diag.weight == Weight::Remark)
+            .filter(|diag| diag.severity == Severity::Remark)
     }
 
-    /// A mistake or remark in a line: `FILE:12: no effect: …`.
-    pub fn sentence(&self, diag: &Diag) -> String {
+    /// In one line: `FILE:12: no effect: …`.
+    pub fn sentence(&self, diag: &Diagnostic) -> String {
         let help = diag
             .help
             .as_ref()
@@ -132,8 +130,8 @@ impl FileDiags {
         format!("{}:{}: {}{help}", self.file, self.line(diag), diag.message)
     }
 
-    /// The line of a mistake or remark, counted from one.
-    pub fn line(&self, diag: &Diag) -> usize {
+    /// Counted from one.
+    pub fn line(&self, diag: &Diagnostic) -> usize {
         line_of(&self.text, diag.span.start)
     }
 
@@ -144,18 +142,21 @@ impl FileDiags {
         } else {
             Renderer::plain()
         };
-        let shown = self.diags.iter().map(|diag| self.show(&renderer, diag));
+        let shown = self
+            .diags
+            .iter()
+            .map(|diag| self.render_one(&renderer, diag));
         shown.collect::<Vec<_>>().join("\n\n") + "\n"
     }
 
-    fn show(&self, renderer: &Renderer, diag: &Diag) -> String {
-        let spot = AnnotationKind::Primary.span(self.within(&diag.span));
+    fn render_one(&self, renderer: &Renderer, diag: &Diagnostic) -> String {
+        let spot = AnnotationKind::Primary.span(self.clamp_span(&diag.span));
         let snippet = Snippet::source(self.text.as_str())
             .path(self.file.as_str())
             .annotation(spot);
-        let level = match diag.weight {
-            Weight::Mistake => Level::ERROR,
-            Weight::Remark | Weight::Note => Level::WARNING,
+        let level = match diag.severity {
+            Severity::Mistake => Level::ERROR,
+            Severity::Remark | Severity::Note => Level::WARNING,
         };
         let group: Group<'_> = level.primary_title(diag.message.as_str()).element(snippet);
         let group = match &diag.help {
@@ -165,7 +166,7 @@ impl FileDiags {
         renderer.render(&[group])
     }
 
-    fn within(&self, span: &Span) -> Span {
+    fn clamp_span(&self, span: &Span) -> Span {
         let fit = |at: usize| {
             let mut before = (0..=at.min(self.text.len())).rev();
             before
@@ -176,18 +177,21 @@ impl FileDiags {
     }
 }
 
-/// The largest number of mistakes that are listed per file.
-pub const TOLD: usize = 1000;
+/// The largest number of listed mistakes per file.
+pub const MAX_LISTED: usize = 1000;
 
-/// As many mistakes and remarks as people read, in order; the rest is counted.
-pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
-    let rest = diags.split_off(TOLD.min(diags.len()));
-    if let Some(first) = rest.into_iter().find(|diag| diag.weight == Weight::Mistake) {
-        let message = format!("more than {TOLD} mistakes; from here on they are not told");
-        diags.push(Diag::mistake(
+/// Cuts a list to a readable length and counts the rest.
+pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let rest = diags.split_off(MAX_LISTED.min(diags.len()));
+    if let Some(first) = rest
+        .into_iter()
+        .find(|diag| diag.severity == Severity::Mistake)
+    {
+        let message = format!("more than {MAX_LISTED} mistakes; the rest is not listed");
+        diags.push(Diagnostic::mistake(
             first.span,
             message,
-            "correct those before it first".to_owned(),
+            "correct those above first".to_owned(),
         ));
     }
     diags
@@ -196,18 +200,16 @@ pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
 /// Collects the mistakes of a file.
 #[derive(Debug)]
 pub struct Diagnostics {
-    lines: Lines,
-    diags: Vec<Diag>,
-    /// Notes, which are listed beside the mistakes.
-    notes: Vec<Diag>,
+    lines: LineIndex,
+    diags: Vec<Diagnostic>,
+    notes: Vec<Diagnostic>,
     /// Broken syntax, by line.
-    broken: BTreeMap<usize, Diag>,
+    broken: BTreeMap<usize, Diagnostic>,
 }
 
 impl Diagnostics {
-    /// A collector without mistakes for this file.
     pub fn new(source: &str) -> Self {
-        let lines = Lines::new(source);
+        let lines = LineIndex::new(source);
         Self {
             lines,
             diags: Vec::new(),
@@ -216,52 +218,68 @@ impl Diagnostics {
         }
     }
 
-    /// The line of a position, counted from one.
+    /// Counted from one.
     pub fn line(&self, at: usize) -> usize {
         self.lines.line(at)
     }
 
-    /// A mistake of syntax. Only the first of a line is kept; the others usually follow from it.
+    /// Broken syntax. Only the first of a line is kept; the others usually follow from it.
     pub fn broken_syntax(&mut self, span: Span, message: &str) {
         let line = self.line(span.start);
-        let help = "texts stand in quotes, lists in [ ], tables of one line in { }, and a table has each key once";
+        let help = "write texts in quotes, lists in [ ], inline tables in { }, and each key once per table";
         self.broken
             .entry(line)
-            .or_insert(Diag::mistake(span, message, help.to_owned()));
+            .or_insert(Diagnostic::mistake(span, message, help.to_owned()));
     }
 
-    pub fn report(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
-        self.diags
-            .push(Diag::mistake(at.spot(), message, Some(help.into())));
-    }
-
-    /// A word that is none of these.
-    pub fn unknown<'w>(
+    pub fn report(
         &mut self,
-        at: impl Spot,
+        at: impl HasSpan,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.diags.push(Diagnostic::mistake(
+            at.to_span(),
+            message,
+            Some(help.into()),
+        ));
+    }
+
+    /// A word that is not among the known ones.
+    pub fn unknown_word<'w>(
+        &mut self,
+        at: impl HasSpan,
         message: impl Into<String>,
         word: &str,
         known: impl IntoIterator<Item = &'w str>,
     ) {
-        self.diags
-            .push(Diag::mistake(at.spot(), message, or_list(word, known)));
+        self.diags.push(Diagnostic::mistake(
+            at.to_span(),
+            message,
+            suggestion_or_list(word, known),
+        ));
     }
 
-    /// A note to the author; no mistake.
-    pub fn note(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
+    /// Advice to the author; no mistake.
+    pub fn note(&mut self, at: impl HasSpan, message: impl Into<String>, help: impl Into<String>) {
         self.notes
-            .push(Diag::note(at.spot(), message, Some(help.into())));
+            .push(Diagnostic::note(at.to_span(), message, Some(help.into())));
     }
 
-    /// A missing entry. Not reported when it may only have been lost with broken syntax.
-    pub fn missing(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
+    /// A missing entry. Not reported if it may only be lost with broken syntax.
+    pub fn missing_entry(
+        &mut self,
+        at: impl HasSpan,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         if self.broken.is_empty() {
             self.report(at, message, help);
         }
     }
 
-    /// The mistakes in the order of the file.
-    pub fn into_diags(mut self) -> Vec<Diag> {
+    /// The mistakes in file order.
+    pub fn into_diags(mut self) -> Vec<Diagnostic> {
         let mut diags = std::mem::take(&mut self.diags);
         diags.append(&mut self.notes);
         diags.retain(|diag| !self.broken.contains_key(&self.line(diag.span.start)));
@@ -277,12 +295,11 @@ impl Diagnostics {
         self.diags.len()
     }
 
-    /// Whether the limit of listed mistakes is reached, so that no further help is needed.
+    /// Whether the limit of listed mistakes is reached, so that help texts can be skipped.
     pub fn is_full(&self) -> bool {
-        self.diags.len() >= TOLD
+        self.diags.len() >= MAX_LISTED
     }
 
-    /// Whether the syntax is broken anywhere.
     pub fn is_broken(&self) -> bool {
         !self.broken.is_empty()
     }
@@ -296,12 +313,12 @@ mod tests {
     fn what_is_beyond_many_mistakes_is_counted_and_not_told() {
         let diags = |count| {
             (0..count)
-                .map(|at| Diag::mistake(at..at, "wrong", None))
+                .map(|at| Diagnostic::mistake(at..at, "wrong", None))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(few(diags(TOLD)).len(), TOLD);
-        let few = few(diags(TOLD * 50));
-        assert_eq!(few.len(), TOLD + 1);
+        assert_eq!(limit_diagnostics(diags(MAX_LISTED)).len(), MAX_LISTED);
+        let few = limit_diagnostics(diags(MAX_LISTED * 50));
+        assert_eq!(few.len(), MAX_LISTED + 1);
         assert!(
             few.last()
                 .unwrap()

@@ -1,8 +1,7 @@
 //! Rules × facts → findings: every rule on every subject of its scope.
 //!
-//! A host with thousands of disks has hundreds of thousands of results, nearly all of rules that do
-//! not apply. Only the subject of those is kept; [`evaluate_one`] evaluates a rule again to explain
-//! why it does not apply.
+//! A host with thousands of disks has hundreds of thousands of results, mostly of rules that do not
+//! apply. Of those only the subject is kept; `walwise explain` evaluates the rule again.
 
 use crate::facts::Area;
 use std::cell::OnceCell;
@@ -11,43 +10,42 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::advise::{self, Circumstances};
-use super::ground::{self, BoundCondition, SubjectView};
+use super::advise::{self, EvaluationOptions};
+use super::bind::{self, BoundCondition, SubjectView};
 use super::model::Rule;
 use super::needs::{self, Domains};
-use super::set::RuleSet;
+use super::rule_set::RuleSet;
 use super::{Finding, Outcome, Study};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::settings::Setting;
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
-/// What all rules come to.
+/// The result of all rules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
     /// Every rule on every subject where it applies or is undecided.
     pub findings: Vec<Finding>,
-    /// Every rule, in the order of the rules.
+    /// One per rule, in rule order.
     pub tallies: Vec<Tally>,
 }
 
-/// What one rule came to.
+/// Results of one rule, counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Tally {
     /// The rule's id.
     pub rule: String,
-    /// On how many it applies.
+    /// The number of subjects on which it applies.
     pub applies: usize,
-    /// On how many it cannot be said.
+    /// The number of subjects on which it is undecided.
     pub undecided: usize,
-    /// On which it does not apply, in order; `walwise explain RULE` says why.
+    /// The subjects on which it does not apply, in order; `walwise explain RULE` shows why.
     pub does_not_apply: Vec<Subject>,
-    /// What others measured that it rests on.
+    /// The published measurements behind it.
     pub evidence: Vec<Study>,
 }
 
 impl Tally {
-    /// The tally of a rule that was evaluated on nothing yet.
     pub fn new(rule: &str) -> Self {
         Self {
             rule: rule.to_owned(),
@@ -58,15 +56,15 @@ impl Tally {
         }
     }
 
-    /// Whether there was anything to evaluate the rule on.
-    pub fn is_idle(&self) -> bool {
+    /// Whether there was no subject for the rule.
+    pub fn has_no_subjects(&self) -> bool {
         self.applies == 0 && self.undecided == 0 && self.does_not_apply.is_empty()
     }
 }
 
 impl Evaluation {
-    /// The results of the same rules on different subjects, joined.
-    pub fn joined(parts: Vec<Self>) -> Self {
+    /// Joins results of the same rules on different subjects.
+    pub fn merge(parts: Vec<Self>) -> Self {
         let more = parts.iter().skip(1).map(|part| part.findings.len()).sum();
         let mut parts = parts.into_iter();
         let mut whole = parts.next().unwrap_or_default();
@@ -86,11 +84,11 @@ impl Evaluation {
     }
 }
 
-/// All subjects of rules, in order.
+/// All subjects, in scope order.
 pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL
         .iter()
-        .flat_map(|scope| of_scope(facts, *scope))
+        .flat_map(|scope| scope_subjects(facts, *scope))
         .collect()
 }
 
@@ -99,10 +97,10 @@ pub fn evaluate(
     subjects: &[Subject],
     rules: &RuleSet,
     facts: &FactSet,
-    circumstances: Circumstances,
+    circumstances: EvaluationOptions,
 ) -> Evaluation {
     let rules = rules.rules();
-    let concerns: Vec<Concern<'_>> = rules.iter().map(Concern::new).collect();
+    let concerns: Vec<ScopedRule<'_>> = rules.iter().map(ScopedRule::new).collect();
     let tally = |rule: &Rule| Tally {
         evidence: rule.evidence.clone(),
         ..Tally::new(&rule.id)
@@ -117,37 +115,38 @@ pub fn evaluate(
             .collect();
         for subject in alike {
             let view = SubjectView::new(facts, subject);
-            let lacking = facts.lacking(subject);
+            let lacking = facts.inapplicable_scopes(subject);
             for (concern, tally) in &mut of_scope {
-                if !concern.about(facts, subject, lacking) {
+                if !concern.concerns(facts, subject, lacking) {
                     continue;
                 }
-                match ground::truth(&concern.rule.when, &view) {
-                    Truth::False => {
+                match bind::evaluate_condition(&concern.rule.when, &view) {
+                    Ternary::False => {
                         tally.does_not_apply.push(subject.clone());
                         continue;
                     }
-                    Truth::True => tally.applies += 1,
-                    Truth::Unknown => tally.undecided += 1,
+                    Ternary::True => tally.applies += 1,
+                    Ternary::Unknown => tally.undecided += 1,
                 }
                 findings.push(concern.finding(&view, circumstances));
             }
         }
     }
     findings.shrink_to_fit();
-    findings.sort_by(|a: &Finding, b| a.place().cmp(&b.place()));
+    findings.sort_by(|a: &Finding, b| a.sort_key().cmp(&b.sort_key()));
     Evaluation { findings, tallies }
 }
 
-/// The subjects that a rule is evaluated on.
-pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
-    let concern = Concern::new(rule);
-    let about = |subject: &Subject| concern.about(facts, subject, facts.lacking(subject));
-    of_scope(facts, rule.scope).filter(about).collect()
+/// The subjects on which a rule is evaluated.
+pub fn rule_subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
+    let concern = ScopedRule::new(rule);
+    let about =
+        |subject: &Subject| concern.concerns(facts, subject, facts.inapplicable_scopes(subject));
+    scope_subjects(facts, rule.scope).filter(about).collect()
 }
 
-/// The subjects of a scope; the host is one even while nothing is known of it.
-fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
+/// The subjects of a scope; the host is one even if nothing is known of it.
+fn scope_subjects(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
     let host = (scope == Scope::Host).then(Subject::host);
     let others = facts
         .subjects(scope)
@@ -156,23 +155,21 @@ fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
     host.into_iter().chain(others)
 }
 
-/// The subjects that a rule is about. A subject that is known to lack the rule's object is
-/// excluded: a rule about mount options is silent about a free disk, and one about PostgreSQL about
-/// a MySQL server.
-struct Concern<'r> {
+/// A rule with what decides whether it concerns a subject. A subject known to lack the rule's
+/// object is skipped: no mount options on a free disk, no PostgreSQL on a MySQL server.
+struct ScopedRule<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
     areas: Vec<Area>,
-    /// The settings that it advises on.
     settings: Arc<[&'static Setting]>,
     domains: OnceCell<Domains<'r>>,
 }
 
-impl<'r> Concern<'r> {
+impl<'r> ScopedRule<'r> {
     fn new(rule: &'r Rule) -> Self {
         let scopes = Scope::ALL
             .into_iter()
-            .filter(|scope| rule.when.asks(*scope))
+            .filter(|scope| rule.when.uses_scope(*scope))
             .collect();
         Self {
             rule,
@@ -183,7 +180,7 @@ impl<'r> Concern<'r> {
         }
     }
 
-    fn about(&self, facts: &FactSet, subject: &Subject, lacking: &[Scope]) -> bool {
+    fn concerns(&self, facts: &FactSet, subject: &Subject, lacking: &[Scope]) -> bool {
         subject.scope() == self.rule.scope
             && (subject.scope() == Scope::Host
                 || !self.scopes.iter().any(|scope| lacking.contains(scope))
@@ -193,37 +190,36 @@ impl<'r> Concern<'r> {
                         .any(|area| facts.lacks_area(subject, *area)))
     }
 
-    /// The finding of the rule on the subject.
-    fn finding(&self, view: &SubjectView<'_>, circumstances: Circumstances) -> Finding {
+    fn finding(&self, view: &SubjectView<'_>, circumstances: EvaluationOptions) -> Finding {
         let (rule, SubjectView { facts, subject, .. }) = (self.rule, view);
-        let condition = BoundCondition::on(&rule.when, view);
+        let condition = BoundCondition::with_view(&rule.when, view);
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
         let outcome = match condition.truth() {
-            Truth::True => {
+            Ternary::True => {
                 (advice, held_back) =
-                    advise::advise(rule, &condition, facts, subject, circumstances);
+                    advise::rule_advice(rule, &condition, facts, subject, circumstances);
                 Outcome::Applies
             }
-            Truth::False => Outcome::DoesNotApply,
-            Truth::Unknown => {
+            Ternary::False => Outcome::DoesNotApply,
+            Ternary::Unknown => {
                 let domains = self.domains.get_or_init(|| Domains::new(&rule.when));
                 Outcome::Undecided {
-                    needs: needs::needs(&condition, domains),
+                    needs: needs::deciding_facts(&condition, domains),
                 }
             }
         };
-        let which = if rule.names_which() {
-            condition.which()
+        let which = if rule.uses_which() {
+            condition.matching_elements()
         } else {
             Vec::new()
         };
-        // A title asserts even with an unknown fact in it; a question does not.
+        // A title is a statement even with an unknown fact in it; a question is not.
         let asserts = match &outcome {
             Outcome::Applies | Outcome::DoesNotApply => rule.title.is_known(facts, subject),
             Outcome::Undecided { .. } => false,
         };
         let remedy = match &outcome {
-            Outcome::Applies => rule.told_remedy(facts, subject, &which),
+            Outcome::Applies => rule.remedy_for(facts, subject, &which),
             Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
         };
         let title = if asserts { &rule.title } else { &rule.question };
@@ -247,11 +243,11 @@ impl<'r> Concern<'r> {
 }
 
 /// Evaluates a rule on a subject, whatever the outcome.
-pub fn evaluate_one(
+pub fn evaluate_rule(
     rule: &Rule,
     facts: &FactSet,
     subject: &Subject,
-    circumstances: Circumstances,
+    circumstances: EvaluationOptions,
 ) -> Finding {
-    Concern::new(rule).finding(&SubjectView::new(facts, subject), circumstances)
+    ScopedRule::new(rule).finding(&SubjectView::new(facts, subject), circumstances)
 }

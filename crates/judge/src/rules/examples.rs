@@ -1,33 +1,30 @@
-//! Runs the examples of rules, which are their tests.
-//!
-//! An example becomes a small fact set: the rule's subject, one linked subject for every scope of
-//! its facts, and the stack it lists. The linked subjects are not part of the stack, so quantifiers
-//! find exactly the elements that the example lists (and the subject itself, where it is a device
-//! or a mount).
+//! Runs the examples of rules, which are their tests. An example becomes a small set of facts: the
+//! rule's subject, one linked subject per scope, and the listed stack. Linked subjects are not in
+//! the stack, so quantifiers find exactly the listed elements.
 
 use std::fmt;
 
-use super::advise::Circumstances;
-use super::evaluate::evaluate_one;
+use super::advise::EvaluationOptions;
+use super::evaluate::evaluate_rule;
 use super::explain;
-use super::model::{Example, ExampleStack, Expect, Given, Rule};
+use super::model::{Example, ExampleFact, ExampleStack, ExpectedOutcome, Rule};
 use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::text::page::TextBuilder;
 
-/// An example with another outcome than it states.
+/// An example with an outcome other than stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct ExampleFailure {
     pub rule: String,
-    /// Where the example stands: `file:line`.
+    /// The place of the example: `file:line`.
     pub place: String,
     pub example: String,
     pub problem: String,
-    /// The condition with the readings, as lines.
+    /// The condition with its readings, as lines.
     pub trace: String,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ExampleFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} of {}: “{}”", self.place, self.rule, self.example)?;
         writeln!(f, "  {}", self.problem)?;
@@ -35,69 +32,67 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the examples of all these rules; an empty list is success.
-pub fn run(rules: &[Rule]) -> Vec<Failure> {
+/// An empty list is success.
+pub fn run_examples(rules: &[Rule]) -> Vec<ExampleFailure> {
     let of_rule = |rule| {
         let rule: &Rule = rule;
         rule.examples
             .iter()
-            .filter_map(move |example| run_one(rule, example))
+            .filter_map(move |example| run_example(rule, example))
     };
     rules.iter().flat_map(of_rule).collect()
 }
 
-fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
-    let finding = finding(rule, example);
-    problem(&finding, example).map(|problem| Failure {
+fn run_example(rule: &Rule, example: &Example) -> Option<ExampleFailure> {
+    let finding = example_finding(rule, example);
+    outcome_mismatch(&finding, example).map(|problem| ExampleFailure {
         rule: rule.id.clone(),
         place: format!("{}:{}", rule.file, example.line),
         example: example.name.clone(),
         problem,
-        trace: drawn(&finding),
+        trace: trace_text(&finding),
     })
 }
 
-/// The trace of a finding as text.
-fn drawn(finding: &Finding) -> String {
+fn trace_text(finding: &Finding) -> String {
     let mut page = TextBuilder::default();
     if let Some(trace) = &finding.trace {
-        explain::lines(&mut page, 2, trace);
+        explain::write_trace(&mut page, 2, trace);
     }
     page.finish()
 }
 
-/// The finding of the rule on an example.
-pub(super) fn finding(rule: &Rule, example: &Example) -> Finding {
-    let (subject, facts) = machine(rule, example);
-    evaluate_one(
+pub(super) fn example_finding(rule: &Rule, example: &Example) -> Finding {
+    let (subject, facts) = example_machine(rule, example);
+    evaluate_rule(
         rule,
         &facts,
         &subject,
-        Circumstances {
+        EvaluationOptions {
             live: true,
             traced: true,
         },
     )
 }
 
-/// The machine of an example: the rule's subject, and all facts.
-pub(super) fn machine(rule: &Rule, example: &Example) -> (Subject, FactSet) {
-    let subject = subject(rule.scope, "example");
-    let facts = facts(example, &subject);
+/// The rule's subject and all facts of an example.
+pub(super) fn example_machine(rule: &Rule, example: &Example) -> (Subject, FactSet) {
+    let subject = example_subject(rule.scope, "example");
+    let facts = example_facts(example, &subject);
     (subject, facts)
 }
 
-fn problem(finding: &Finding, example: &Example) -> Option<String> {
+fn outcome_mismatch(finding: &Finding, example: &Example) -> Option<String> {
     let outcome = match finding.outcome {
-        Outcome::Applies => Expect::Applies,
-        Outcome::DoesNotApply => Expect::DoesNotApply,
-        Outcome::Undecided { .. } => Expect::Undecided,
+        Outcome::Applies => ExpectedOutcome::Applies,
+        Outcome::DoesNotApply => ExpectedOutcome::DoesNotApply,
+        Outcome::Undecided { .. } => ExpectedOutcome::Undecided,
     };
     if outcome != example.expect {
         return Some(format!(
-            "expected “{}”, came out as “{}”",
-            example.expect.word(),
-            outcome.word()
+            "expected “{}”, got “{}”",
+            example.expect.as_str(),
+            outcome.as_str()
         ));
     }
     let sorted = |mut names: Vec<String>| {
@@ -122,7 +117,7 @@ fn problem(finding: &Finding, example: &Example) -> Option<String> {
     })
 }
 
-fn subject(scope: Scope, name: &str) -> Subject {
+fn example_subject(scope: Scope, name: &str) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
         Scope::Device => Subject::device(name),
@@ -133,28 +128,26 @@ fn subject(scope: Scope, name: &str) -> Subject {
     }
 }
 
-/// The facts that an example gives this subject.
-fn facts(example: &Example, about: &Subject) -> FactSet {
+fn example_facts(example: &Example, about: &Subject) -> FactSet {
     let mut set = FactSet::default();
-    set.mention(about);
+    set.add_subject(about);
     for (fact, reading) in &example.facts {
         let of = if fact.scope == about.scope() {
             about.clone()
         } else {
-            subject(fact.scope, "linked")
+            example_subject(fact.scope, "linked")
         };
         set.link(about, &of);
-        set.put_value(&of, fact, reading.clone());
+        set.insert_value(&of, fact, reading.clone());
     }
     if let Some(stack) = &example.stack {
-        build(&mut set, about, stack);
+        build_stack(&mut set, about, stack);
     }
     set
 }
 
-/// Stacks the subject on its file systems, those on the layers, and those on the disks, in
-/// sequence.
-fn build(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
+/// Stacks the subject on its file systems, those on the layers, and those on the disks.
+fn build_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     let mut bottom = about.clone();
     let above = [
         ("mount", Scope::Mount, &stack.mounts),
@@ -162,27 +155,30 @@ fn build(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     ];
     for (kind, scope, elements) in above {
         for (index, given) in elements.iter().enumerate() {
-            let next = element(set, subject(scope, &format!("{kind} {}", index + 1)), given);
-            set.stand(&bottom, &next);
+            let next = stack_element(
+                set,
+                example_subject(scope, &format!("{kind} {}", index + 1)),
+                given,
+            );
+            set.add_edge(&bottom, &next);
             bottom = next;
         }
     }
     for (index, given) in stack.leaves.iter().enumerate() {
-        let leaf = element(set, Subject::device(format!("leaf {}", index + 1)), given);
-        set.stand(&bottom, &leaf);
+        let leaf = stack_element(set, Subject::device(format!("leaf {}", index + 1)), given);
+        set.add_edge(&bottom, &leaf);
     }
-    // A stack that is listed is complete: its last file system stands on a disk without any known
-    // fact.
+    // A listed stack is complete: its last file system gets a disk without known facts.
     if stack.leaves.is_empty() && bottom.scope() == Scope::Mount {
-        let disk = element(set, Subject::device("disk"), &[]);
-        set.stand(&bottom, &disk);
+        let disk = stack_element(set, Subject::device("disk"), &[]);
+        set.add_edge(&bottom, &disk);
     }
 }
 
-fn element(set: &mut FactSet, element: Subject, given: &[Given]) -> Subject {
-    set.mention(&element);
+fn stack_element(set: &mut FactSet, element: Subject, given: &[ExampleFact]) -> Subject {
+    set.add_subject(&element);
     for (fact, reading) in given {
-        set.put_value(&element, fact, reading.clone());
+        set.insert_value(&element, fact, reading.clone());
     }
     element
 }

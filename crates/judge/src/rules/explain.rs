@@ -1,54 +1,54 @@
-//! A trace as text: the tree of conditions, each with its result, its reading and its source.
-//!
-//! This module draws and does not print; the command line and the screens show the same lines.
+//! A trace as text: the tree of conditions, each with its result, reading and source. Draws only;
+//! printing is left to the command line and the screens.
 
-use super::model::Cond;
-use super::{Seen, Trace};
+use super::model::Condition;
+use super::{Observation, Trace};
 use crate::facts::{Reading, catalog};
+use crate::ternary::Ternary;
 use crate::text::page::TextBuilder;
-use crate::truth::Truth;
 
 /// One condition of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceCondition {
+pub struct TraceRow {
     /// The branches before it: `│  ├─ `.
     pub branch: String,
     /// The condition in words.
     pub label: String,
-    pub truth: Truth,
+    pub truth: Ternary,
     /// The reading, or why there is none.
-    pub seen: String,
+    pub reading: String,
     /// The source, or the remedy.
-    pub from: String,
+    pub source: String,
 }
 
-/// The conditions of a trace, each with its result.
-pub fn rows(trace: &Trace) -> Vec<TraceCondition> {
+pub fn trace_rows(trace: &Trace) -> Vec<TraceRow> {
     let mut rows = Vec::new();
-    add(trace, String::new(), "", &mut rows);
+    add_rows(trace, String::new(), "", &mut rows);
     rows
 }
 
-fn add(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceCondition>) {
-    let (seen, from) = trace.seen.as_ref().map(told).unwrap_or_default();
-    rows.push(TraceCondition {
+fn add_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceRow>) {
+    let (seen, from) = trace.seen.as_ref().map(reading_text).unwrap_or_default();
+    rows.push(TraceRow {
         branch,
         label: trace.label.clone(),
         truth: trace.truth,
-        seen,
-        from,
+        reading: seen,
+        source: from,
     });
     for (index, kid) in trace.kids.iter().enumerate() {
         let last = index + 1 == trace.kids.len();
         let branch = format!("{stem}{}", if last { "└─ " } else { "├─ " });
         let stem = format!("{stem}{}", if last { "   " } else { "│  " });
-        add(kid, branch, &stem, rows);
+        add_rows(kid, branch, &stem, rows);
     }
 }
 
-fn told(seen: &Seen) -> (String, String) {
+fn reading_text(seen: &Observation) -> (String, String) {
     match &*seen.reading {
-        Reading::Known { value, source } => (catalog::show(seen.fact, value), source.to_string()),
+        Reading::Known { value, source } => {
+            (catalog::format_value(seen.fact, value), source.to_string())
+        }
         Reading::Unknown {
             why,
             detail,
@@ -70,58 +70,64 @@ fn told(seen: &Seen) -> (String, String) {
     }
 }
 
-/// The tests of a condition that does not hold on which that depends, each with what was seen:
-/// `device.size at least 300 MiB (128 MiB)`. Of an undecided condition those that are unknown.
-pub fn against(trace: &Trace) -> Vec<String> {
+/// The tests on which the result of a condition depends, with their readings: `device.size at least
+/// 300 MiB (128 MiB)`. For an undecided condition, the unknown ones.
+pub fn deciding_tests(trace: &Trace) -> Vec<String> {
     let mut all = Vec::new();
-    gather(trace, trace.truth, &mut all);
+    collect_tests(trace, trace.truth, &mut all);
     all
 }
 
-fn gather(trace: &Trace, truth: Truth, all: &mut Vec<String>) {
+fn collect_tests(trace: &Trace, truth: Ternary, all: &mut Vec<String>) {
     if trace.truth != truth {
         return;
     }
     match &trace.seen {
-        Some(seen) => all.push(format!("{} ({})", trace.label, told(seen).0)),
-        None => trace.kids.iter().for_each(|kid| gather(kid, truth, all)),
+        Some(seen) => all.push(format!("{} ({})", trace.label, reading_text(seen).0)),
+        None => trace
+            .kids
+            .iter()
+            .for_each(|kid| collect_tests(kid, truth, all)),
     }
 }
 
-/// The same as lines of a page.
-pub fn lines(page: &mut TextBuilder, indent: usize, trace: &Trace) {
-    let cells = |row: TraceCondition| {
+pub fn write_trace(page: &mut TextBuilder, indent: usize, trace: &Trace) {
+    let cells = |row: TraceRow| {
         vec![
             row.branch + &row.label,
-            row.truth.word().to_owned(),
-            row.seen,
-            row.from,
+            row.truth.as_str().to_owned(),
+            row.reading,
+            row.source,
         ]
     };
     page.table(
         indent,
-        &rows(trace).into_iter().map(cells).collect::<Vec<_>>(),
+        &trace_rows(trace).into_iter().map(cells).collect::<Vec<_>>(),
         &[],
     );
 }
 
-/// A condition as a tree of words, independent of facts.
-pub fn condition(cond: &Cond) -> Vec<String> {
-    let rows = rows(&unseen(cond));
+/// A condition as a tree of words, without facts.
+pub fn condition_tree(cond: &Condition) -> Vec<String> {
+    let rows = trace_rows(&trace_without_facts(cond));
     rows.into_iter()
         .map(|row| row.branch + &row.label)
         .collect()
 }
 
-fn unseen(cond: &Cond) -> Trace {
+fn trace_without_facts(cond: &Condition) -> Trace {
     let kids: Vec<Trace> = match cond {
-        Cond::All(conds) | Cond::Any(conds) => conds.iter().map(unseen).collect(),
-        Cond::Not(cond) | Cond::Every(_, cond) | Cond::Some(_, cond) => vec![unseen(cond)],
-        Cond::Fact(_) => Vec::new(),
+        Condition::All(conds) | Condition::Any(conds) => {
+            conds.iter().map(trace_without_facts).collect()
+        }
+        Condition::Not(cond) | Condition::Every(_, cond) | Condition::Some(_, cond) => {
+            vec![trace_without_facts(cond)]
+        }
+        Condition::Fact(_) => Vec::new(),
     };
     Trace {
         label: cond.label(),
-        truth: Truth::Unknown,
+        truth: Ternary::Unknown,
         seen: None,
         kids,
     }
@@ -131,8 +137,8 @@ fn unseen(cond: &Cond) -> Trace {
 mod tests {
     use super::*;
     use crate::facts::catalog::{device, kernel, mount, probe};
-    use crate::facts::{FactSet, Remedy, Source, Subject, Why};
-    use crate::rules::{Circumstances, evaluate_one, tests};
+    use crate::facts::{FactSet, Remedy, Source, Subject, UnknownReason};
+    use crate::rules::{EvaluationOptions, evaluate_rule, tests};
     use crate::version::Version;
 
     #[test]
@@ -140,27 +146,27 @@ mod tests {
         let (target, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
         facts.link(&target, &top);
-        facts.stand(&target, &top);
-        facts.know(
+        facts.add_edge(&target, &top);
+        facts.insert_known(
             &top,
             &mount::FSTYPE,
             "ext4".to_owned(),
             Source::line("/proc/self/mountinfo", 31),
         );
-        facts.know(
+        facts.insert_known(
             &top,
             &mount::CLASS,
             mount::MountClass::Block,
             Source::line("/proc/self/mountinfo", 31),
         );
         let kernel = Version::parse("6.1.0-28-amd64").unwrap();
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &kernel::VERSION,
             kernel,
             Source::call("uname"),
         );
-        facts.know(
+        facts.insert_known(
             &target,
             &probe::FLUSH_COST,
             1820.0,
@@ -169,11 +175,12 @@ mod tests {
             },
         );
         for (disk, cache) in [("sda", Some(device::Cache::Protected)), ("sdb", None)] {
-            facts.stand(&top, &Subject::device(disk));
+            facts.add_edge(&top, &Subject::device(disk));
             let help = Remedy::Install("storcli64".to_owned());
-            let unknown = Reading::unknown(Why::Absent, "running storcli64").or_try(help);
+            let unknown =
+                Reading::unknown(UnknownReason::Absent, "running storcli64").with_remedy(help);
             let known = |cache| Reading::known(cache, Source::derived(["controller.battery"]));
-            facts.put(
+            facts.insert(
                 &Subject::device(disk),
                 &device::CACHE,
                 cache.map_or(unknown, known),
@@ -181,22 +188,22 @@ mod tests {
         }
         let rules = tests::good();
         let rule = rules.find("mount.barrier-option").unwrap();
-        let finding = evaluate_one(
+        let finding = evaluate_rule(
             rule,
             &facts,
             &target,
-            Circumstances {
+            EvaluationOptions {
                 live: true,
                 traced: true,
             },
         );
         let mut page = TextBuilder::default();
-        page.verbatim(0, &condition(&rule.when).join("\n"));
-        page.gap();
+        page.verbatim(0, &condition_tree(&rule.when).join("\n"));
+        page.blank_line();
         let trace = finding.trace.as_ref().unwrap();
-        lines(&mut page, 0, trace);
+        write_trace(&mut page, 0, trace);
         insta::assert_snapshot!(page.finish());
-        let unknown = against(trace);
+        let unknown = deciding_tests(trace);
         assert_eq!(
             unknown[0],
             "device.cache is protected (absent: running storcli64)"

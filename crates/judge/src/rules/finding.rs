@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::own::{OwnCommand, Purpose};
-use crate::facts::{Need, Reading, Subject, Value};
-use crate::quote::Command;
-use crate::truth::Truth;
+use super::user_commands::{Purpose, UserCommand};
+use crate::escape::Command;
+use crate::facts::{MissingFact, Reading, Subject, Value};
+use crate::ternary::Ternary;
 
 /// How much a finding matters, least first. One scale everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -20,30 +20,30 @@ pub enum Level {
     Keep,
     /// Allowed, with its trade-off stated.
     #[serde(rename = "optional", alias = "option")]
-    Option,
+    Optional,
     /// A recommended improvement.
     Advice,
-    /// Something to look at.
+    /// Something to check.
     Warning,
     /// Data can be lost, or the next boot fails.
     Critical,
 }
 
 impl Level {
-    /// All of them, least first.
+    /// Least first.
     pub const ALL: [Self; 5] = [
         Self::Keep,
-        Self::Option,
+        Self::Optional,
         Self::Advice,
         Self::Warning,
         Self::Critical,
     ];
 
     /// The word in rules, JSON and on screens.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Keep => "keep",
-            Self::Option => "optional",
+            Self::Optional => "optional",
             Self::Advice => "advice",
             Self::Warning => "warning",
             Self::Critical => "critical",
@@ -51,23 +51,23 @@ impl Level {
     }
 }
 
-/// How sure it is, least first.
+/// How sure a rule is, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Works, but young or rarely used.
     Experimental,
-    /// Somebody credible says so, and is cited.
+    /// A credible cited source.
     Documented,
-    /// Measured by us, here.
+    /// Measured on this host.
     Measured,
-    /// Read from the machine.
+    /// Read from the host.
     Certain,
 }
 
 impl Confidence {
-    /// All of them, least first.
+    /// Least first.
     pub const ALL: [Self; 4] = [
         Self::Experimental,
         Self::Documented,
@@ -76,7 +76,7 @@ impl Confidence {
     ];
 
     /// The word in rules, JSON and on screens.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Experimental => "experimental",
             Self::Documented => "documented",
@@ -91,11 +91,11 @@ impl Confidence {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The documented default of the product, and no fact speaks against it.
+    /// The product's documented default, and no fact speaks against it.
     Default,
     /// A cited source.
     Documented,
-    /// A probe or a trial on this disk, or the counters of the server.
+    /// A probe or a trial on this disk, or the server's counters.
     Measured,
 }
 
@@ -103,7 +103,7 @@ impl Basis {
     pub const ALL: [Self; 3] = [Self::Default, Self::Documented, Self::Measured];
 
     /// The word in rules, JSON and on screens.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::Documented => "documented",
@@ -112,29 +112,29 @@ impl Basis {
     }
 }
 
-/// What could go wrong when advice is followed, least first.
+/// What following advice interrupts or risks, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Risk {
-    /// Nothing to fear, takes effect at once.
+    /// Nothing; takes effect immediately.
     None,
     /// The server must reload its configuration.
     NeedsReload,
     /// The server must be restarted.
     NeedsRestart,
-    /// The file system must be mounted anew, while it is in use.
+    /// The file system must be remounted, while in use.
     NeedsRemount,
-    /// The file system must be unmounted, and what uses it stopped.
+    /// The file system must be unmounted, and its users stopped.
     NeedsUnmount,
-    /// A new file system must be made, and data moved.
+    /// A new file system must be created, and data moved.
     NeedsNewFilesystem,
-    /// Committed data can be lost if the facts are not as they seem. Subject to the asymmetry rule.
+    /// Committed data can be lost if the facts are wrong. Subject to the asymmetry rule.
     DataLossIfWrong,
 }
 
 impl Risk {
-    /// All of them, least first.
+    /// Least first.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::NeedsReload,
@@ -145,7 +145,7 @@ impl Risk {
         Self::DataLossIfWrong,
     ];
 
-    /// What following the advice interrupts.
+    /// What following the advice interrupts, as in reports.
     pub fn interrupts(self) -> &'static str {
         match self {
             Self::None | Self::NeedsRemount | Self::DataLossIfWrong => "none",
@@ -157,7 +157,7 @@ impl Risk {
     }
 
     /// The word in rules.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::NeedsReload => "needs-reload",
@@ -170,14 +170,14 @@ impl Risk {
     }
 }
 
-/// What following advice changes: its scope, in the sense of "who else is affected".
+/// What else following advice affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Reach {
+pub enum EffectScope {
     /// This mount only.
     ThisMount,
-    /// The whole file system, every mount of it.
+    /// The whole file system, with every mount of it.
     WholeFilesystem,
     /// Files created in this directory from then on.
     NewFiles,
@@ -185,12 +185,11 @@ pub enum Reach {
     Server,
     /// The block device, and everything above it.
     Device,
-    /// Nothing now; what the next boot does.
+    /// Nothing until the next boot.
     NextBoot,
 }
 
-impl Reach {
-    /// All of them.
+impl EffectScope {
     pub const ALL: [Self; 6] = [
         Self::ThisMount,
         Self::WholeFilesystem,
@@ -201,7 +200,7 @@ impl Reach {
     ];
 
     /// The word in rules and JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::ThisMount => "this-mount",
             Self::WholeFilesystem => "whole-filesystem",
@@ -213,13 +212,13 @@ impl Reach {
     }
 }
 
-/// The risk as the JSON has it.
+/// The risk in JSON.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct Interruption {
     /// `none`, `reload`, `restart`, `unmount` or `downtime`.
     interrupts: &'static str,
-    /// Whether committed data can be lost if the facts are not as they seem.
+    /// Whether committed data can be lost if the facts are wrong.
     data_loss_if_wrong: bool,
 }
 
@@ -233,7 +232,7 @@ fn interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S::Error> {
     .serialize(out)
 }
 
-/// A change as the JSON has it; one that keeps has neither part.
+/// A change in JSON; *keep* has neither part.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct ChangeParts<'c> {
@@ -259,25 +258,25 @@ fn change_parts<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::Erro
 /// What advice does to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Give it this value.
+    /// Set it to this value.
     Set(String),
-    /// For settings that are lists of options: add these.
+    /// Add these to a list of options.
     Add(Vec<String>),
-    /// For settings that are lists of options: take these away.
+    /// Remove these from a list of options.
     Remove(Vec<String>),
-    /// Both at once: what a plan makes of several rules. Rules themselves say one or the other.
+    /// Both: a plan that combines several rules. A single rule adds or removes.
     Edit {
-        /// Add these.
+        /// To add.
         add: Vec<String>,
-        /// Take these away.
+        /// To remove.
         remove: Vec<String>,
     },
-    /// Leave it as it is.
+    /// Leave it unchanged.
     Keep,
 }
 
 impl Change {
-    /// What is given or added; nothing for what is taken away or kept.
+    /// The values set or added.
     pub fn values(&self) -> &[String] {
         match self {
             Self::Set(value) => std::slice::from_ref(value),
@@ -286,7 +285,7 @@ impl Change {
         }
     }
 
-    /// What is taken away.
+    /// The values removed.
     pub fn removed(&self) -> &[String] {
         match self {
             Self::Remove(values) | Self::Edit { remove: values, .. } => values,
@@ -295,7 +294,7 @@ impl Change {
     }
 
     /// In words: `fdatasync`, `add noatime`, `remove nobarrier`, `keep`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Set(value) => value.clone(),
             Self::Add(values) => format!("add {}", values.join(", ")),
@@ -308,21 +307,21 @@ impl Change {
     }
 }
 
-/// One thing to do, or to leave as it is.
+/// One setting to change, or to keep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Advice {
     /// The setting, such as `mount.options` or `pg.wal_sync_method`.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub setting: &'static Setting,
-    /// What to do to it.
+    /// The change.
     #[serde(serialize_with = "change_parts")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "ChangeParts"))]
     pub change: Change,
-    /// What it is now.
+    /// The value now.
     pub current: Reading<Value>,
-    /// Who else is affected.
-    pub reach: Reach,
+    /// What else is affected.
+    pub reach: EffectScope,
     /// What it interrupts, and whether data can be lost.
     #[serde(flatten, serialize_with = "interruption")]
     #[cfg_attr(
@@ -330,40 +329,41 @@ pub struct Advice {
         schemars(flatten, with = "Interruption")
     )]
     pub risk: Risk,
-    /// For one choice among several, such as the file system of a free disk: 1 is the first choice.
+    /// The rank of one choice among several, such as the file system of a free disk; 1 is the first
+    /// choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// What it costs, for an option.
+    /// The trade-off of an option.
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
-    pub price: Option<String>,
-    /// Commands that do it, for review.
+    pub tradeoff: Option<String>,
+    /// Commands that apply it, for review.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub apply: Vec<Command>,
-    /// Commands that show that it is done.
+    /// Commands that verify it.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub verify: Vec<Command>,
-    /// Commands that take it back.
+    /// Commands that undo it.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub undo: Vec<Command>,
-    /// Commands of a user's rule, which walwise does not check.
+    /// Commands of a user's rule, not checked by walwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<OwnCommand>,
+    pub own: Vec<UserCommand>,
 }
 
 impl Advice {
-    /// What it does in words, with units: `1G`, `add noatime`, `remove nobarrier`, `keep`.
+    /// The change in words, with units: `1G`, `add noatime`, `remove nobarrier`, `keep`.
     pub fn summary(&self) -> String {
         match &self.change {
             Change::Set(value) => self.setting.with_unit(value),
             change @ (Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep) => {
-                change.words()
+                change.describe()
             }
         }
     }
 
-    /// What is to be run for review, under its word: `apply`, `verify` and `undo`.
+    /// Commands to review, labelled `apply`, `verify` and `undo`.
     pub fn commands(&self) -> [(&'static str, &[Command]); 3] {
-        let of = |purpose: Purpose, commands| (purpose.word(), commands);
+        let of = |purpose: Purpose, commands| (purpose.as_str(), commands);
         [
             of(Purpose::Apply, &*self.apply),
             of(Purpose::Verify, &*self.verify),
@@ -379,18 +379,17 @@ impl Advice {
 pub enum Outcome {
     /// It holds.
     Applies,
-    /// It does not.
+    /// It does not hold.
     DoesNotApply,
-    /// It cannot be said.
+    /// It depends on unknown facts.
     Undecided {
-        /// The smallest sets of missing facts of which each alone could decide it, best first.
-        needs: Vec<Vec<Need>>,
+        /// The smallest sets of missing facts that could each decide it, best first.
+        needs: Vec<Vec<MissingFact>>,
     },
 }
 
 impl Outcome {
-    /// In words.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Applies => "applies",
             Self::DoesNotApply => "does not apply",
@@ -399,49 +398,48 @@ impl Outcome {
     }
 }
 
-/// A rule on a subject.
+/// The result of a rule on a subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule's id.
     pub rule: String,
-    /// On what.
+    /// The subject.
     pub subject: Subject,
-    /// Whether it holds.
+    /// Whether the rule applies.
     pub outcome: Outcome,
     /// How much it matters.
     pub level: Level,
-    /// How sure it is.
+    /// How sure the rule is.
     pub confidence: Confidence,
     /// What its advice rests on.
     pub basis: Basis,
     /// The settings that its rule advises on.
     #[serde(skip)]
     pub settings: Arc<[&'static Setting]>,
-    /// One line: what is so where it applies, and a question where it is undecided.
+    /// One line: a statement if the rule applies, a question if it is undecided.
     pub title: String,
     /// Why it matters.
     pub because: Arc<str>,
     /// Public sources.
     pub refs: Arc<[String]>,
-    /// What to do. Empty unless it applies.
+    /// What to do. Empty unless the rule applies.
     pub advice: Vec<Advice>,
-    /// Advice that could lose data and is not given, because not every fact that decides it was
-    /// seen on this machine.
-    pub held_back: Vec<HeldBack>,
-    /// What mends it, or why nothing on this host does. Of whatever is critical and applies, there
-    /// is one.
+    /// Advice that could lose data and is not given, because not every deciding fact was observed
+    /// on this host.
+    pub held_back: Vec<BlockedAdvice>,
+    /// The fix, or why there is none on this host. Every critical finding that applies has one.
     #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<Mending>,
-    /// Why it is so: every sub-condition with what was seen. Left out where nobody will read it: on
-    /// a large host it is the larger part of all findings.
+    pub remedy: Option<Fix>,
+    /// Every sub-condition with its reading. Left out if nobody reads it: on a large host it is
+    /// most of the findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<Trace>>,
 }
 
 impl Finding {
-    /// Where it stands among others: what applies before what is undecided, worst and surest first.
-    pub fn place(&self) -> impl Ord {
+    /// The sort key: applying before undecided, worst and surest first.
+    pub fn sort_key(&self) -> impl Ord {
         let outcome = match self.outcome {
             Outcome::Applies => 0,
             Outcome::Undecided { .. } => 1,
@@ -457,51 +455,51 @@ impl Finding {
     }
 }
 
-/// What mends what a finding says.
+/// The fix of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct Mending {
+pub struct Fix {
     /// Whether it can be done on this host.
     pub here: bool,
     #[serde(rename = "text")]
-    /// In a sentence or two: what to do, or why nothing here mends it and where that is to be
-    /// changed.
-    pub says: String,
+    /// One or two sentences: what to do, or why nothing on this host fixes it and where to change
+    /// it.
+    pub text: String,
 }
 
 /// Advice that is not given. It has no commands, so that nobody runs them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct HeldBack {
-    /// The setting and what it would have been: `mount.options: add nobarrier`.
+pub struct BlockedAdvice {
+    /// The setting and its change: `mount.options: add nobarrier`.
     pub advice: String,
     /// Why it is not given.
     pub because: String,
 }
 
-/// A condition that was evaluated, with what it is made of, for this is what explains.
+/// An evaluated condition with its parts, for explanations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Trace {
     /// The condition in words: `all of`, `device.cache is protected`.
     pub label: String,
-    /// What it came to.
-    pub truth: Truth,
-    /// For a test of one fact, what was seen.
+    /// Its result.
+    pub truth: Ternary,
+    /// The reading, for a test of one fact.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<Observation>,
     /// The sub-conditions.
     pub kids: Vec<Trace>,
 }
 
-/// The reading a test looked at.
+/// The reading that a test used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct Seen {
-    /// What the fact is about.
+pub struct Observation {
+    /// The subject of the fact.
     pub subject: Subject,
     /// The fact's name.
     pub fact: &'static str,
-    /// What is known of it.
+    /// The reading.
     pub reading: Arc<Reading<Value>>,
 }

@@ -1,32 +1,28 @@
-//! Reads rule files: TOML to rules, with all mistakes of a file at once, each at its place.
-//!
-//! A rule with a mistake is left out and the others are kept; the caller decides the consequences
-//! of a mistake. Checks across files (a duplicate id) are left to [`super::set`]. A file with
-//! broken syntax is read again table by table. The parser recovers by skipping, and a rule that has
-//! lost some of its conditions is another rule.
+//! Reads rule files, reporting all mistakes of a file at once, each at its place. A file with
+//! broken syntax is read table by table, because the parser recovers by skipping, and a rule
+//! without some of its conditions is another rule.
 
 mod fields;
-mod pieces;
+mod split_tables;
 mod remedy {
-    //! The remedy of a rule, which every critical rule has to state.
+    //! The remedy of a rule, required for critical rules.
     //!
-    //! Advice counts as a remedy only where it is always given. Advice with a condition of its own,
-    //! or with a value from a fact, may be missing where the rule applies.
+    //! Advice counts as a remedy only if it is always given: with a condition of its own or a value
+    //! from a fact it may be missing.
 
     use crate::rules::Level;
     use crate::rules::diagnostic::{Diagnostics, Span};
     use crate::rules::model::AdviceSpec;
     use crate::rules::template::Template;
 
-    /// The two texts, of which a rule has at most the one that fits.
     pub(super) struct RemedyTemplates {
-        pub here: Option<Template>,
-        /// Why nothing on the host mends it.
-        pub none: Option<Template>,
+        pub action: Option<Template>,
+        /// Why nothing on the host fixes it.
+        pub no_action: Option<Template>,
     }
 
     impl RemedyTemplates {
-        /// Reports a critical rule without any instruction for its reader.
+        /// Reports a critical rule that tells its reader nothing to do.
         pub fn check(
             &self,
             level: Option<Level>,
@@ -34,61 +30,71 @@ mod remedy {
             span: Span,
             problems: &mut Diagnostics,
         ) {
-            let told = self.here.is_some()
-                || self.none.is_some()
+            let told = self.action.is_some()
+                || self.no_action.is_some()
                 || advise.iter().any(AdviceSpec::is_always_given);
             if level == Some(Level::Critical) && !told {
-                problems.missing(
+                problems.missing_entry(
                 span,
                 "a critical rule without a remedy",
-                "advise what mends it, or say it in `remedy`; `no_remedy` says why nothing on the host does",
+                "advise a fix, or describe it in `remedy`; `no_remedy` says why nothing on the host fixes it",
             );
             }
         }
     }
 }
-mod cond;
+mod condition;
 mod value;
 mod prose {
-    //! The texts of rules: lines joined to paragraphs, and the facts named in them.
+    //! The texts of rules: lines joined to paragraphs, with placeholders for facts.
 
-    use super::cond::{self, Sight};
-    use super::fields::Text;
+    use super::condition::{self, VisibleScopes};
+    use super::fields::SpannedText;
     use crate::rules::diagnostic::{Diagnostics, Span};
     use crate::rules::template::Template;
 
-    /// The advice where `{which}` is not allowed.
-    pub const WHICH: &str = "write `{subject}`, which is the subject's own name";
+    /// The help where `{which}` is not allowed.
+    pub const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
 
-    /// A text with facts in it, each of which exists and is visible.
-    pub fn prose(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Template {
-        template(&flowing(&text.text), &text.span, sight, problems)
-    }
-
-    /// The same of a text at this place.
-    pub fn template(
-        text: &str,
-        span: &Span,
-        sight: &Sight,
+    /// Every fact in the text must exist and be visible.
+    pub fn prose_template(
+        text: &SpannedText,
+        sight: &VisibleScopes,
         problems: &mut Diagnostics,
     ) -> Template {
-        let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
-        if template.names_which() {
-            problems.report(span, "`{which}` stands in titles and reasons only", WHICH);
+        checked_template(&join_lines(&text.text), &text.span, sight, problems)
+    }
+
+    /// Without joining lines.
+    pub fn checked_template(
+        text: &str,
+        span: &Span,
+        sight: &VisibleScopes,
+        problems: &mut Diagnostics,
+    ) -> Template {
+        let template = Template::parse(text, |name| {
+            condition::visible_fact(name, span, sight, problems)
+        })
+        .0;
+        if template.uses_which() {
+            problems.report(
+                span,
+                "`{which}` stands in titles and reasons only",
+                WHICH_HELP,
+            );
         }
         template
     }
 
-    /// Lines joined to one paragraph.
-    pub fn flowing(text: &str) -> String {
+    /// Joins lines to one paragraph.
+    pub fn join_lines(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 mod evidence {
-    //! Published measurements in a rule.
 
-    use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
-    use super::prose::flowing;
+    use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
+    use super::prose::join_lines;
     use crate::rules::diagnostic::Diagnostics;
     use crate::rules::evidence::Study;
 
@@ -98,22 +104,26 @@ mod evidence {
         optional: &["kernel", "hardware", "contradicted_by"],
     };
 
-    /// The plausible years of a measurement about walwise's subject.
+    /// Plausible years of a measurement about walwise's subject.
     const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
-    /// Reads a piece of evidence.
-    pub(super) fn evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Study> {
+    pub(super) fn parse_evidence(
+        item: SpannedValue<'_>,
+        problems: &mut Diagnostics,
+    ) -> Option<Study> {
         let before = problems.count();
         let fields = CheckedTable::open(item, &EVIDENCE, problems)?;
         let mut words = |key: &str| {
             fields
                 .text(key, problems)
-                .map(|Text { text, .. }| flowing(&text))
+                .map(|SpannedText { text, .. }| join_lines(&text))
         };
         let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
         let (kernel, hardware, contradicted_by) =
             (words("kernel"), words("hardware"), words("contradicted_by"));
-        let year = fields.get("year").and_then(|item| year(item, problems));
+        let year = fields
+            .get("year")
+            .and_then(|item| parse_year(item, problems));
         if problems.count() > before {
             return None;
         }
@@ -122,13 +132,13 @@ mod evidence {
             year: year?,
             kernel,
             hardware,
-            says: says?,
+            text: says?,
             caveat: caveat?,
             contradicted_by,
         })
     }
 
-    fn year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
+    fn parse_year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
         let year = item
             .get_ref()
             .as_integer()
@@ -144,13 +154,13 @@ mod evidence {
         year
     }
 }
-mod others {
-    //! Statements of a file about rules elsewhere: that one is off, or has another level.
+mod overrides {
+    //! Statements of a file about rules elsewhere: `[[off]]` and `[[override]]`.
 
     use super::fields::{CheckedTable, SpannedValue, TableSchema};
-    use super::prose::flowing;
+    use super::prose::join_lines;
     use crate::rules::diagnostic::{Diagnostics, Span};
-    use crate::rules::others::{GIVEN, Off, Override};
+    use crate::rules::overrides::{ADJUSTABLE_LEVELS, DisabledRule, LevelOverride};
 
     const OFF: TableSchema = TableSchema {
         what: "this table",
@@ -163,22 +173,25 @@ mod others {
         optional: &["until"],
     };
 
-    pub(super) fn off(
+    pub(super) fn parse_off(
         item: SpannedValue<'_>,
         file: &str,
         problems: &mut Diagnostics,
-    ) -> Option<(Off, Span)> {
+    ) -> Option<(DisabledRule, Span)> {
         let before = problems.count();
         let fields = CheckedTable::open(item, &OFF, problems)?;
         let rule = fields.text("rule", problems);
-        let (because, until) = (reason(&fields, problems), fields.date("until", problems));
+        let (because, until) = (
+            parse_reason(&fields, problems),
+            fields.date("until", problems),
+        );
         let (rule, because) = (rule?, because?);
         if problems.count() > before {
             return None;
         }
         let line = problems.line(rule.span.start);
         Some((
-            Off {
+            DisabledRule {
                 rule: rule.text,
                 because,
                 until,
@@ -189,17 +202,20 @@ mod others {
         ))
     }
 
-    /// Parses an `[[override]]`. The rule's own level is unknown here.
-    pub(super) fn level(
+    /// The rule's own level is not known here.
+    pub(super) fn parse_override(
         item: SpannedValue<'_>,
         file: &str,
         problems: &mut Diagnostics,
-    ) -> Option<(Override, Span)> {
+    ) -> Option<(LevelOverride, Span)> {
         let before = problems.count();
         let fields = CheckedTable::open(item, &OVERRIDE, problems)?;
         let rule = fields.text("rule", problems);
-        let level = fields.level(&GIVEN, problems);
-        let (because, until) = (reason(&fields, problems), fields.date("until", problems));
+        let level = fields.level(&ADJUSTABLE_LEVELS, problems);
+        let (because, until) = (
+            parse_reason(&fields, problems),
+            fields.date("until", problems),
+        );
         let (rule, level, because) = (rule?, level?, because?);
         if problems.count() > before {
             return None;
@@ -207,7 +223,7 @@ mod others {
         let line = problems.line(rule.span.start);
         let file = file.to_owned();
         Some((
-            Override {
+            LevelOverride {
                 rule: rule.text,
                 was: level,
                 level,
@@ -220,10 +236,9 @@ mod others {
         ))
     }
 
-    /// The reason, which must not be empty.
-    fn reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
+    fn parse_reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
         let because = fields.text("because", problems)?;
-        let words = flowing(&because.text);
+        let words = join_lines(&because.text);
         if words.is_empty() {
             problems.report(
                 because.span,
@@ -237,19 +252,19 @@ mod others {
 }
 mod advice;
 mod example;
-mod head;
 mod release;
+mod rule_head;
 
 use toml::de::DeTable;
 
-use self::cond::Sight;
-use self::fields::{CheckedTable, SpannedValue, TableSchema, Text};
-use self::head::RuleHead;
-use self::pieces::TableSection;
-use self::prose::{WHICH, flowing};
-use super::diagnostic::{Diag, Diagnostics, Span, Weight, few};
-use super::model::{Author, Cond, Example, Expect, Rule, RuleExamples};
-use super::others::{Off, Override};
+use self::condition::VisibleScopes;
+use self::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
+use self::prose::{WHICH_HELP, join_lines};
+use self::rule_head::RuleHead;
+use self::split_tables::TableSection;
+use super::diagnostic::{Diagnostic, Diagnostics, Severity, Span, limit_diagnostics};
+use super::model::{Author, Condition, Example, ExpectedOutcome, Rule, RuleExamples};
+use super::overrides::{DisabledRule, LevelOverride};
 use super::template::Template;
 use super::{Basis, Confidence, Level};
 
@@ -287,24 +302,22 @@ const RULE: TableSchema = TableSchema {
 
 /// Who wrote a file, and how much of it is read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
-    /// The author of its rules.
+pub(super) struct LoadOptions {
     pub author: Author,
-    /// Whether their examples are read.
     pub examples: RuleExamples,
 }
 
-impl Terms {
-    /// Those of a file that comes with walwise.
-    pub(super) const fn ours(examples: RuleExamples) -> Self {
+impl LoadOptions {
+    /// Options for a file that comes with walwise.
+    pub(super) const fn builtin(examples: RuleExamples) -> Self {
         Self {
             author: Author::Walwise,
             examples,
         }
     }
 
-    /// Those of a user's file.
-    pub(super) const USERS: Self = Self {
+    /// Options for a user's file.
+    pub(super) const USER: Self = Self {
         author: Author::User,
         examples: RuleExamples::Read,
     };
@@ -312,47 +325,45 @@ impl Terms {
 
 /// The contents of a file.
 #[derive(Debug, Default)]
-pub(super) struct Loaded {
-    /// The rules without mistakes, each with the place of its id.
+pub(super) struct LoadedFile {
+    /// Rules without mistakes, each with the place of its id.
     pub rules: Vec<(Rule, Span)>,
-    /// The ids of all rules, those with mistakes too.
+    /// The ids of all rules, including those with mistakes.
     pub ids: Vec<(String, Span)>,
-    /// The ids that rules say they override.
+    /// The ids in `overrides` of rules.
     pub overridden: Vec<(String, Span)>,
-    pub off: Vec<(Off, Span)>,
-    /// Rules to which it gives another level.
-    pub levels: Vec<(Override, Span)>,
-    pub diags: Vec<Diag>,
+    pub off: Vec<(DisabledRule, Span)>,
+    pub overrides: Vec<(LevelOverride, Span)>,
+    pub diags: Vec<Diagnostic>,
 }
 
-impl Loaded {
-    /// Adds the contents of a piece of the file; a piece with broken syntax adds only its mistakes
-    /// and ids.
-    fn add(&mut self, piece: Read, by: &TableSection<'_>) {
+impl LoadedFile {
+    /// Adds a section of the file. One with broken syntax adds only its mistakes and ids.
+    fn add_section(&mut self, piece: ParseResult, by: &TableSection<'_>) {
         let moved = |span: Span| span.start + by.start..span.end + by.start;
-        let Read {
+        let ParseResult {
             mut loaded, broken, ..
         } = piece;
         if broken {
             loaded.rules.clear();
             loaded.off.clear();
-            loaded.levels.clear();
+            loaded.overrides.clear();
         }
         for (rule, span) in loaded.rules {
-            self.rules.push((rule.moved(by.lines), moved(span)));
+            self.rules.push((rule.shifted(by.lines), moved(span)));
         }
         for (off, span) in loaded.off {
             self.off.push((
-                Off {
+                DisabledRule {
                     line: off.line + by.lines,
                     ..off
                 },
                 moved(span),
             ));
         }
-        for (level, span) in loaded.levels {
-            self.levels.push((
-                Override {
+        for (level, span) in loaded.overrides {
+            self.overrides.push((
+                LevelOverride {
                     line: level.line + by.lines,
                     ..level
                 },
@@ -367,16 +378,17 @@ impl Loaded {
                 .into_iter()
                 .map(|(id, span)| (id, moved(span))),
         );
-        self.diags.extend(loaded.diags.into_iter().map(|diag| Diag {
-            span: moved(diag.span),
-            ..diag
-        }));
+        self.diags
+            .extend(loaded.diags.into_iter().map(|diag| Diagnostic {
+                span: moved(diag.span),
+                ..diag
+            }));
     }
 }
 
 impl Rule {
-    /// The same, moved down by so many lines.
-    fn moved(mut self, lines: usize) -> Self {
+    /// Moves it down by a number of lines.
+    fn shifted(mut self, lines: usize) -> Self {
         self.line += lines;
         self.examples
             .iter_mut()
@@ -385,106 +397,110 @@ impl Rule {
     }
 }
 
-/// The result of one parse.
-struct Read {
-    loaded: Loaded,
-    /// Whether its syntax is broken.
+struct ParseResult {
+    loaded: LoadedFile,
     broken: bool,
     /// Whether it has tables unknown to rule files.
-    strange: bool,
+    has_unknown_tables: bool,
 }
 
-/// The largest file that is read, in bytes.
-const LARGEST: usize = 1 << 20;
+/// In bytes.
+const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// Reads a file. The cost is bounded by its size, the length of its texts and lists, and the number
-/// of listed mistakes.
-pub(super) fn load(file: &str, source: &str, terms: Terms) -> Loaded {
-    if source.len() > LARGEST {
+/// Reads a file. The cost is bounded by its size, by the length of texts and lists, and by the
+/// number of listed mistakes.
+pub(super) fn load(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
+    if source.len() > MAX_FILE_BYTES {
         let message = format!(
-            "a file of {} bytes; the largest that is read has {LARGEST}",
+            "a file of {} bytes; the largest that is read has {MAX_FILE_BYTES}",
             source.len()
         );
         let help = "put its rules into several files".to_owned();
-        return Loaded {
-            diags: vec![Diag::mistake(0..0, message, help)],
-            ..Loaded::default()
+        return LoadedFile {
+            diags: vec![Diagnostic::mistake(0..0, message, help)],
+            ..LoadedFile::default()
         };
     }
-    let mut loaded = whole_or_pieces(file, source, terms);
-    loaded.diags = few(loaded.diags);
+    let mut loaded = load_recovering(file, source, terms);
+    loaded.diags = limit_diagnostics(loaded.diags);
     loaded
 }
 
-fn whole_or_pieces(file: &str, source: &str, terms: Terms) -> Loaded {
-    let whole = read(file, source, terms, true);
-    if !whole.broken && !whole.strange {
+fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
+    let whole = parse(file, source, terms, true);
+    if !whole.broken && !whole.has_unknown_tables {
         return whole.loaded;
     }
-    let mut loaded = Loaded::default();
-    for piece in pieces::of(source) {
-        let known = piece.word.is_none_or(|word| FILE.optional.contains(&word));
-        loaded.add(read(file, piece.text, terms, known), &piece);
+    let mut loaded = LoadedFile::default();
+    for piece in split_tables::table_sections(source) {
+        let known = piece.name.is_none_or(|word| FILE.optional.contains(&word));
+        loaded.add_section(parse(file, piece.text, terms, known), &piece);
     }
-    // Mistakes that show only when the pieces are taken together.
+    // Some mistakes show only in the file as a whole.
     if !loaded
         .diags
         .iter()
-        .any(|diag| diag.weight == Weight::Mistake)
+        .any(|diag| diag.severity == Severity::Mistake)
     {
         loaded.diags = whole.loaded.diags;
     }
     loaded
 }
 
-/// Parses a text; if it is not known to be part of a rule file, only its keys are examined.
-fn read(file: &str, source: &str, terms: Terms, known: bool) -> Read {
+/// If `known` is false the text is no table of rule files, and only its keys are checked.
+fn parse(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
     let mut problems = Diagnostics::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         problems.broken_syntax(error.span().unwrap_or(0..0), error.message());
     }
-    let mut loaded = Loaded::default();
+    let mut loaded = LoadedFile::default();
     let before = problems.count();
     let top = CheckedTable::new(document.get_ref(), 0..0, &FILE, &mut problems);
     let strange = problems.count() > before;
     if known {
-        for item in top.many("rule", &mut problems) {
-            let rule = rule(item, file, terms, &mut loaded, &mut problems);
+        for item in top.repeated_tables("rule", &mut problems) {
+            let rule = parse_rule(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
-        for item in top.many("release", &mut problems) {
-            let rule = release::release(item, file, terms, &mut loaded, &mut problems);
+        for item in top.repeated_tables("release", &mut problems) {
+            let rule = release::parse_release(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
-        for item in top.many("off", &mut problems) {
-            loaded.off.extend(others::off(item, file, &mut problems));
-        }
-        for item in top.many("override", &mut problems) {
+        for item in top.repeated_tables("off", &mut problems) {
             loaded
-                .levels
-                .extend(others::level(item, file, &mut problems));
+                .off
+                .extend(overrides::parse_off(item, file, &mut problems));
+        }
+        for item in top.repeated_tables("override", &mut problems) {
+            loaded
+                .overrides
+                .extend(overrides::parse_override(item, file, &mut problems));
         }
     }
     let broken = problems.is_broken();
     loaded.diags = problems.into_diags();
-    Read {
+    ParseResult {
         loaded,
         broken,
-        strange,
+        has_unknown_tables: strange,
     }
 }
 
-/// The examples of a rule, without those that repeat another one.
-fn examples(fields: &CheckedTable<'_>, sight: &Sight, problems: &mut Diagnostics) -> Vec<Example> {
+/// Reports examples that repeat another one.
+fn parse_examples(
+    fields: &CheckedTable<'_>,
+    sight: &VisibleScopes,
+    problems: &mut Diagnostics,
+) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     for item in fields.tables("example", problems) {
-        let Some(example) = example::example(item, sight, problems) else {
+        let Some(example) = example::parse_example(item, sight, problems) else {
             continue;
         };
         if let Some((repeated, message)) = examples
             .iter()
-            .find_map(|other| Some((other, example.repeats(other)?)))
+            .find_map(|other| Some((other, example.duplicate_of(other)?)))
         {
             problems.report(
                 item,
@@ -500,22 +516,22 @@ fn examples(fields: &CheckedTable<'_>, sight: &Sight, problems: &mut Diagnostics
     examples
 }
 
-fn rule(
+fn parse_rule(
     item: SpannedValue<'_>,
     file: &str,
-    terms: Terms,
-    loaded: &mut Loaded,
+    terms: LoadOptions,
+    loaded: &mut LoadedFile,
     problems: &mut Diagnostics,
 ) -> Option<(Rule, Span)> {
     let author = terms.author;
     let before = problems.count();
     let fields = CheckedTable::open(item, &RULE, problems)?;
-    let head = RuleHead::read(&fields, loaded, problems);
+    let head = RuleHead::parse(&fields, loaded, problems);
     let RuleHead { scope, sight, .. } = &head;
     let level = fields.level(&Level::ALL, problems);
-    let caps = head::caps(&head, &fields, level, problems);
-    let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
-    let basis = fields.word("basis", &Basis::ALL, Basis::word, problems);
+    let caps = rule_head::parse_cap(&head, &fields, level, problems);
+    let confidence = fields.choice("confidence", &Confidence::ALL, Confidence::as_str, problems);
+    let basis = fields.choice("basis", &Basis::ALL, Basis::as_str, problems);
     let question = fields.text("question", problems);
     if let Some(question) = question
         .as_ref()
@@ -535,27 +551,28 @@ fn rule(
     );
     let when = fields
         .get("when")
-        .and_then(|when| cond::cond(when, sight, problems));
-    let quantifies = when.as_ref().is_none_or(Cond::quantifies);
-    let texts = head.texts(quantifies, problems);
-    let question = question.map(|text| asked(&text, problems));
+        .and_then(|when| condition::parse_condition(when, sight, problems));
+    let quantifies = when.as_ref().is_none_or(Condition::has_quantifier);
+    let texts = head.templates(quantifies, problems);
+    let question = question.map(|text| question_template(&text, problems));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
-        advise.extend(advice::advice(item, sight, level, author, problems));
+        advise.extend(advice::parse_advice(item, sight, level, author, problems));
     }
     let mut evidence = Vec::new();
     for item in fields.tables("evidence", problems) {
-        evidence.extend(evidence::evidence(item, problems));
+        evidence.extend(evidence::parse_evidence(item, problems));
     }
     let examples = match terms.examples {
-        RuleExamples::Read => examples(&fields, sight, problems),
-        RuleExamples::Left => Vec::new(),
+        RuleExamples::Read => parse_examples(&fields, sight, problems),
+        RuleExamples::Skipped => Vec::new(),
     };
-    let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
-    let lacking: Vec<&str> = Expect::ALL
+    let lacking =
+        |expect: &ExpectedOutcome| !examples.iter().any(|example| example.expect == *expect);
+    let lacking: Vec<&str> = ExpectedOutcome::ALL
         .into_iter()
         .filter(lacking)
-        .map(Expect::word)
+        .map(ExpectedOutcome::as_str)
         .collect();
     let sound = problems.count() == before;
     if sound {
@@ -564,7 +581,7 @@ fn rule(
             .check(level, &advise, fields.span.clone(), problems);
     }
     if sound && terms.examples == RuleExamples::Read && !lacking.is_empty() {
-        problems.missing(
+        problems.missing_entry(
             &fields,
             format!("no example of: {}", lacking.join(", ")),
             "examples are the rule's tests",
@@ -591,8 +608,8 @@ fn rule(
             }
         }),
         because: texts.because?,
-        remedy: texts.remedy.here,
-        no_remedy: texts.remedy.none,
+        remedy: texts.remedy.action,
+        no_remedy: texts.remedy.no_action,
         refs: head.refs?.into(),
         overrides: overrides.into_iter().map(|id| id.text).collect(),
         when: when?,
@@ -606,9 +623,9 @@ fn rule(
     Some((rule, head.id?.span))
 }
 
-/// A question: the subject is all that is certain where it is asked.
-fn asked(text: &Text, problems: &mut Diagnostics) -> Template {
-    let (template, unknown) = Template::parse(&flowing(&text.text), |_| None);
+/// Parses a question, in which only the subject is certain to be known.
+fn question_template(text: &SpannedText, problems: &mut Diagnostics) -> Template {
+    let (template, unknown) = Template::parse(&join_lines(&text.text), |_| None);
     if let Some(name) = unknown.first() {
         problems.report(
             text,
@@ -616,8 +633,12 @@ fn asked(text: &Text, problems: &mut Diagnostics) -> Template {
             "the fact may be unknown where it is asked; `{subject}` is not",
         );
     }
-    if template.names_which() {
-        problems.report(text, "`{which}` stands in titles and reasons only", WHICH);
+    if template.uses_which() {
+        problems.report(
+            text,
+            "`{which}` stands in titles and reasons only",
+            WHICH_HELP,
+        );
     }
     template
 }

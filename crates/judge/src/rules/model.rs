@@ -1,20 +1,19 @@
-//! A rule as it was written: a condition over facts, advice, and the examples that are its tests.
+//! A rule as written: a condition over facts, advice, and the examples that are its tests.
 //!
-//! [`super::load`] has checked everything here: facts exist, values fit them, words are in the
-//! catalogue. Facts and settings are held by declaration, not by name, so no later lookup can use a
-//! wrong name.
+//! The loader has checked everything: facts exist and values fit. Facts and settings are held by
+//! reference, so no later lookup can use a wrong name.
 
 use std::sync::Arc;
 
 use super::evidence::Study;
-use super::own::OwnSpec;
 use super::template::Template;
-use super::{Basis, Change, Confidence, Level, Mending, Reach, Risk};
-use crate::checked::SourceCheck;
-use crate::facts::catalog::target::Standing;
+use super::user_commands::UserCommandSpec;
+use super::{Basis, Change, Confidence, EffectScope, Fix, Level, Risk};
+use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area};
+use crate::provenance::Verification;
 use crate::settings::{Setting, SettingKind};
-use crate::version::{ReleaseRange, Version};
+use crate::version::{AffectedReleases, Version};
 
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -22,44 +21,41 @@ pub struct Rule {
     pub id: String,
     /// The version of walwise that introduced it.
     pub since: String,
-    /// When it was last compared with its sources; a user's rule need not say it.
-    pub checked: Option<SourceCheck>,
-    /// The subjects it is evaluated on.
+    /// When it was last compared with its sources; optional in users' rules.
+    pub checked: Option<Verification>,
+    /// The scope of its subjects.
     pub scope: Scope,
-    /// The statement where it applies, in one line.
+    /// One line, a statement about where it applies.
     pub title: Template,
-    /// The open point where it is undecided: a question to which "yes" means that it applies.
+    /// A question for where it is undecided; "yes" means that it applies.
     pub question: Template,
     pub level: Level,
-    /// The best verdict of a target above a subject where it applies.
-    pub caps: Option<Standing>,
+    /// The best verdict of targets above a subject where it applies.
+    pub caps: Option<VerdictKind>,
     pub confidence: Confidence,
     pub basis: Basis,
     pub because: Template,
-    /// The remedy, where none of its advice is given.
+    /// The remedy if none of its advice is given.
     pub remedy: Option<Template>,
-    /// Why nothing on the host mends it: for a rule without `remedy`, or with one whose facts are
-    /// unknown.
+    /// Why nothing on the host fixes it: without `remedy`, or if facts in `remedy` are unknown.
     pub no_remedy: Option<Template>,
     /// Public sources, at least one.
     pub refs: Arc<[String]>,
-    /// Rules that it takes precedence over where both advise different values for one setting.
+    /// Rules over which it takes precedence if both advise different values for one setting.
     pub overrides: Vec<String>,
-    pub when: Cond,
-    /// The advice where it applies.
+    pub when: Condition,
     pub advise: Vec<AdviceSpec>,
-    /// Published measurements.
     pub evidence: Vec<Study>,
     pub examples: Vec<Example>,
     pub author: Author,
     pub file: String,
-    /// The line it starts on, counted from one.
+    /// Its first line, counted from one.
     pub line: usize,
 }
 
 impl Rule {
-    /// Whether it advises this value of such a setting as one choice among several.
-    pub fn offers(&self, kind: SettingKind, value: &str) -> bool {
+    /// Whether it offers this value of such a setting as one choice among several.
+    pub fn offers_choice(&self, kind: SettingKind, value: &str) -> bool {
         self.advise.iter().any(|spec| {
             spec.rank.is_some()
                 && spec.setting.kind == kind
@@ -68,7 +64,7 @@ impl Rule {
     }
 }
 
-/// What a release does to those whom its fault hits.
+/// What a faulty release does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
     /// Data whose flush succeeded is gone.
@@ -80,7 +76,6 @@ pub enum FaultEffect {
     /// The server or the pool does not start.
     DoesNotStart,
     Hangs,
-    /// The file system turns read-only.
     GoesReadOnly,
 }
 
@@ -94,8 +89,8 @@ impl FaultEffect {
         Self::GoesReadOnly,
     ];
 
-    /// The words in rules, behind "a release that".
-    pub fn word(self) -> &'static str {
+    /// The words in rules, after "a release that".
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::LosesFlushedData => "loses flushed data",
             Self::CorruptsData => "corrupts data",
@@ -106,7 +101,7 @@ impl FaultEffect {
         }
     }
 
-    /// Whether an acknowledged commit can be lost, overwritten or unrecoverable by it.
+    /// Whether an acknowledged commit can be lost, overwritten or unrecoverable.
     pub fn is_loss(self) -> bool {
         matches!(
             self,
@@ -119,47 +114,45 @@ impl FaultEffect {
 pub enum Author {
     /// walwise itself; its tests prove what the rule may advise.
     Walwise,
-    /// A user. Such a rule never advises a change that can lose data.
+    /// A user, whose rule never advises a change that can lose data.
     User,
 }
 
-/// Whether the examples of the rules that come with walwise are read. They are half of what a rule
-/// holds, its tests alone need them, and the tests of the tree have read them. A user's always are.
+/// Whether the examples of built-in rules are read. They are half of a rule's size and only tests
+/// need them. Those of users are always read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleExamples {
     Read,
-    /// Left: those rules have none.
-    Left,
+    Skipped,
 }
 
 #[derive(Clone, Debug)]
-pub enum Cond {
-    All(Vec<Cond>),
-    Any(Vec<Cond>),
-    Not(Box<Cond>),
-    /// It holds for each element of the subject's stack.
-    Every(Relation, Box<Cond>),
-    /// It holds for an element of the subject's stack.
-    Some(Relation, Box<Cond>),
+pub enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    Not(Box<Condition>),
+    /// Holds for each element of the subject's stack.
+    Every(Relation, Box<Condition>),
+    /// Holds for an element of the subject's stack.
+    Some(Relation, Box<Condition>),
     Fact(Test),
 }
 
-impl Cond {
+impl Condition {
     /// Whether a fact of this scope is looked up in the subject, in its links, or in its stack.
-    pub fn asks(&self, scope: Scope) -> bool {
+    pub fn uses_scope(&self, scope: Scope) -> bool {
         match self {
-            Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.asks(scope)),
-            Self::Not(kid) => kid.asks(scope),
+            Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.uses_scope(scope)),
+            Self::Not(kid) => kid.uses_scope(scope),
             Self::Every(relation, _) | Self::Some(relation, _) => relation.scope() == scope,
             Self::Fact(test) => test.fact.scope == scope,
         }
     }
 
-    /// Whether it contains a quantifier.
-    pub fn quantifies(&self) -> bool {
+    pub fn has_quantifier(&self) -> bool {
         match self {
-            Self::All(kids) | Self::Any(kids) => kids.iter().any(Self::quantifies),
-            Self::Not(kid) => kid.quantifies(),
+            Self::All(kids) | Self::Any(kids) => kids.iter().any(Self::has_quantifier),
+            Self::Not(kid) => kid.has_quantifier(),
             Self::Every(..) | Self::Some(..) => true,
             Self::Fact(_) => false,
         }
@@ -205,44 +198,44 @@ impl AdviceSpec {
 }
 
 impl Rule {
-    /// Its remedy for a subject, in its own words.
-    pub fn told_remedy(
+    /// The remedy for a subject in the rule's own words.
+    pub fn remedy_for(
         &self,
         facts: &FactSet,
         subject: &Subject,
         which: &[&Subject],
-    ) -> Option<Mending> {
+    ) -> Option<Fix> {
         let known = |text: &&Template| self.no_remedy.is_none() || text.is_known(facts, subject);
         let told = |here| {
-            move |text: &Template| Mending {
+            move |text: &Template| Fix {
                 here,
-                says: self.signed(&text.text(facts, subject, which)),
+                text: self.with_author(&text.text(facts, subject, which)),
             }
         };
         let here = self.remedy.as_ref().filter(known).map(told(true));
         here.or_else(|| self.no_remedy.as_ref().map(told(false)))
     }
 
-    /// Its text, signed with its author.
-    fn signed(&self, says: &str) -> String {
+    /// Text of a user's rule names its file and line.
+    fn with_author(&self, says: &str) -> String {
         match self.author {
             Author::Walwise => says.to_owned(),
-            Author::User => format!("{says} (so says {}:{})", self.file, self.line),
+            Author::User => format!("{says} (from {}:{})", self.file, self.line),
         }
     }
 
-    /// Whether its title, its reason or its remedy names elements of a quantifier.
-    pub fn names_which(&self) -> bool {
+    /// Whether title, reason or remedy name elements of a quantifier.
+    pub fn uses_which(&self) -> bool {
         let texts = [
             Some(&self.title),
             Some(&self.because),
             self.remedy.as_ref(),
             self.no_remedy.as_ref(),
         ];
-        texts.into_iter().flatten().any(Template::names_which)
+        texts.into_iter().flatten().any(Template::uses_which)
     }
 
-    /// The areas of the facts that it looks up in its subject, and of the settings that it advises.
+    /// The areas of facts looked up in the subject itself, and of advised settings.
     pub fn areas(&self) -> impl Iterator<Item = Area> {
         let mut areas = Vec::new();
         self.when.areas(&mut areas);
@@ -255,8 +248,8 @@ impl Rule {
     }
 }
 
-/// The elements of a quantifier in the subject's stack; the subject itself is one where it has the
-/// right kind.
+/// The elements of a quantifier in the subject's stack, including the subject if it has the right
+/// kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The disks at the bottom.
@@ -268,7 +261,7 @@ pub enum Relation {
 impl Relation {
     pub const ALL: [Self; 3] = [Self::Leaf, Self::Layer, Self::Mount];
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Leaf => "leaf",
             Self::Layer => "layer",
@@ -276,7 +269,6 @@ impl Relation {
         }
     }
 
-    /// The scope of its elements.
     pub fn scope(self) -> Scope {
         match self {
             Self::Leaf | Self::Layer => Scope::Device,
@@ -288,50 +280,43 @@ impl Relation {
 #[derive(Clone, Debug)]
 pub struct Test {
     pub fact: &'static KeyInfo,
-    /// The operator and its operand.
     pub op: Op,
 }
 
-/// The operator of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     Is(Value),
-    /// It does not equal the value.
     IsNot(Value),
     In(Vec<Value>),
-    /// It equals none of them.
     NotIn(Vec<Value>),
     Has(String),
-    /// The list lacks the word.
     Lacks(String),
-    /// The list has one of the words.
     HasAny(Vec<String>),
-    /// The list has the option, alone or with a value: `compress` or `compress=zstd`.
+    /// The option alone or with a value: `compress` or `compress=zstd`.
     HasOption(String),
-    /// The list has the option neither alone nor with a value.
+    /// Neither the option alone nor with a value.
     LacksOption(String),
-    /// At or above.
     AtLeast(Value),
     Below(Value),
     /// The version has a fix that landed in these lines ([`Version::has_fix`]).
     FixedIn(Vec<Version>),
-    /// It is among the releases with a fault: the test of a `[[release]]`.
-    InRange(ReleaseRange),
-    /// At or above a build of one vendor ([`Version::build_at_least`]).
+    /// A release with the fault: the test of a `[[release]]`.
+    InRange(AffectedReleases),
+    /// At least a build of one vendor ([`Version::build_at_least`]).
     BuildAtLeast(Version),
     BuildBelow(Version),
-    /// The text, or the version as written, begins with this.
+    /// On the text, or the version as written.
     StartsWith(String),
     EndsWith(String),
     Contains(String),
     /// Whether it is known at all: the only test whose result is never unknown.
     Known(bool),
-    /// Whether the machine has it at all: unknown where it could not be read.
+    /// Whether the host has it at all; unknown if it could not be read.
     Exists(bool),
 }
 
 impl Op {
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Is(_) => "is",
             Self::IsNot(_) => "is_not",
@@ -357,48 +342,44 @@ impl Op {
     }
 }
 
-/// Advice in the words of a rule; [`super::advise`] turns it into [`super::Advice`].
+/// Advice as a rule states it, before facts are filled in.
 #[derive(Clone, Debug)]
 pub struct AdviceSpec {
     pub setting: &'static Setting,
     pub change: ChangeSpec,
     /// A further condition for the advice.
-    pub when: Option<Cond>,
-    /// Who else is affected.
-    pub reach: Reach,
+    pub when: Option<Condition>,
+    /// What else is affected.
+    pub reach: EffectScope,
     pub risk: Risk,
     /// 1 for the first choice among several for the same setting.
     pub rank: Option<u32>,
-    pub price: Option<Template>,
-    /// Commands that apply it.
+    pub tradeoff: Option<Template>,
     pub apply: Vec<Template>,
-    /// Commands that verify it.
     pub verify: Vec<Template>,
     pub undo: Vec<Template>,
-    /// Commands of a user's rule, which walwise does not check. The others are then empty.
-    pub own: Vec<OwnSpec>,
+    /// Commands of a user's rule, not checked by walwise. The other lists are then empty.
+    pub user_commands: Vec<UserCommandSpec>,
 }
 
-/// The change that advice makes.
 #[derive(Clone, Debug)]
 pub enum ChangeSpec {
-    /// A change written out in the rule.
     Fixed(Change),
     /// Set it to the value of this fact.
     SetFrom(&'static KeyInfo),
     /// Add the words of this list.
     AddFrom(&'static KeyInfo),
-    /// Take away the words of this list.
+    /// Remove the words of this list.
     RemoveFrom(&'static KeyInfo),
 }
 
 impl ChangeSpec {
-    /// In words: `add noatime`, `set to what probe.best_method says`.
-    pub fn words(&self) -> String {
+    /// In words: `add noatime`, `set to the value of probe.best_method`.
+    pub fn describe(&self) -> String {
         match self {
             Self::Fixed(Change::Set(value)) => format!("set to {value}"),
-            Self::Fixed(change) => change.words(),
-            Self::SetFrom(fact) => format!("set to what {} says", fact.name),
+            Self::Fixed(change) => change.describe(),
+            Self::SetFrom(fact) => format!("set to the value of {}", fact.name),
             Self::AddFrom(fact) => format!("add what {} lists", fact.name),
             Self::RemoveFrom(fact) => format!("remove what {} lists", fact.name),
         }
@@ -410,20 +391,20 @@ impl ChangeSpec {
 pub struct Example {
     /// The case that it shows.
     pub name: String,
-    /// Facts of the subject and of what it is linked to.
-    pub facts: Vec<Given>,
+    /// Facts of the subject and of those linked to it.
+    pub facts: Vec<ExampleFact>,
     pub stack: Option<ExampleStack>,
-    pub expect: Expect,
-    /// Exactly the settings that should be advised; `None` leaves them open.
+    pub expect: ExpectedOutcome,
+    /// Exactly the settings that must be advised; `None` leaves them open.
     pub advise: Option<Vec<String>>,
-    /// Its line, counted from one.
+    /// Counted from one.
     pub line: usize,
 }
 
 impl Example {
-    /// The case of another example that this one repeats; `None` where it shows a case of its own.
-    pub fn repeats(&self, other: &Self) -> Option<String> {
-        let sorted = |facts: &[Given]| {
+    /// Which example this one repeats, in words; `None` if it shows a case of its own.
+    pub fn duplicate_of(&self, other: &Self) -> Option<String> {
+        let sorted = |facts: &[ExampleFact]| {
             let mut facts = facts.to_vec();
             facts.sort_by_key(|(key, _)| key.name);
             facts
@@ -432,7 +413,7 @@ impl Example {
                 .collect::<Vec<_>>()
         };
         let elements =
-            |all: &[Vec<Given>]| all.iter().map(|facts| sorted(facts)).collect::<Vec<_>>();
+            |all: &[Vec<ExampleFact>]| all.iter().map(|facts| sorted(facts)).collect::<Vec<_>>();
         let stack = |of: &Option<ExampleStack>| {
             of.as_ref()
                 .map(|of| [&of.leaves, &of.layers, &of.mounts].map(|all| elements(all)))
@@ -450,31 +431,28 @@ impl Example {
     }
 }
 
-pub type Given = (&'static KeyInfo, Reading<Value>);
+pub type ExampleFact = (&'static KeyInfo, Reading<Value>);
 
-/// The elements of quantifiers in an example: complete, even where a list is empty.
+/// The elements of quantifiers in an example: complete, even if a list is empty.
 #[derive(Clone, Debug, Default)]
 pub struct ExampleStack {
-    pub leaves: Vec<Vec<Given>>,
-    /// Block devices above them.
-    pub layers: Vec<Vec<Given>>,
-    /// File systems.
-    pub mounts: Vec<Vec<Given>>,
+    pub leaves: Vec<Vec<ExampleFact>>,
+    pub layers: Vec<Vec<ExampleFact>>,
+    pub mounts: Vec<Vec<ExampleFact>>,
 }
 
-/// The expected outcome of an example; [`super::Outcome`] without its needs.
+/// The expected outcome of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expect {
+pub enum ExpectedOutcome {
     Applies,
     DoesNotApply,
-    /// The outcome is undecided.
     Undecided,
 }
 
-impl Expect {
+impl ExpectedOutcome {
     pub const ALL: [Self; 3] = [Self::Applies, Self::DoesNotApply, Self::Undecided];
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Applies => "applies",
             Self::DoesNotApply => "does not apply",

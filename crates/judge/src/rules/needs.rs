@@ -1,42 +1,38 @@
-//! The facts that would decide an undecided condition: the smallest sets of unknown facts.
-//!
-//! For either result this module collects the *ways* to it, each a demand on some facts. A fact in
-//! several tests must meet all demands with one value, so a way that needs two values of it is
-//! dropped. Sets are exact up to [`MOST_WAYS`] ways per sub-condition. Beyond that, those that need
-//! the most facts are dropped: a set may be missing, never wrong. Learning a fact also answers
-//! `known = false`, so staying unknown is one of a fact's options.
+//! The facts that would decide an undecided condition: the smallest sets of unknown facts. All
+//! demands on one fact must be met by one value. Sets are exact up to a limit per sub-condition;
+//! beyond it a set may be missing, never wrong.
 
 pub(super) mod domain {
-    //! The values of a fact that its tests distinguish: a sufficient set, so that any other value
-    //! gives the same results as one of these.
+    //! The values of a fact that its tests distinguish: any other value gives the same results as
+    //! one of them.
 
     use std::collections::BTreeSet;
 
     use crate::facts::{Source, Value, ValueKind};
     use crate::rules::model::{Op, Test};
-    use crate::truth::Truth;
+    use crate::ternary::Ternary;
     use crate::version::Version;
 
-    /// One bit of a word is reserved for "not known".
-    const MOST_OPTIONS: usize = 63;
-    /// The largest number of words in a list for which every combination is tried.
-    const MOST_WORDS: usize = 8;
+    /// One bit of 64 is reserved for "not known".
+    const MAX_OPTIONS: usize = 63;
+    /// The longest list of words for which every combination is tried.
+    const MAX_WORDS: usize = 8;
 
-    /// The source of a value that might be learnt.
-    pub(super) fn learnt() -> Source {
+    /// The source of a value that might be read later.
+    pub(super) fn hypothetical_source() -> Source {
         Source::file("what is still to be read")
     }
 
-    /// The values that the tests (all of one fact) distinguish, each once.
-    pub(in crate::rules) fn values(tests: &[&Test]) -> Vec<Value> {
+    /// The values that the tests, all of one fact, distinguish.
+    pub(in crate::rules) fn distinct_values(tests: &[&Test]) -> Vec<Value> {
         let Some(first) = tests.first() else {
             return Vec::new();
         };
-        let mut answers: Vec<Vec<Truth>> = Vec::new();
+        let mut answers: Vec<Vec<Ternary>> = Vec::new();
         let mut values = Vec::new();
-        for value in candidates(first.fact.kind, tests) {
-            let answer: Vec<Truth> = tests.iter().map(|test| test.op.holds(&value)).collect();
-            if !answers.contains(&answer) && values.len() < MOST_OPTIONS {
+        for value in candidate_values(first.fact.kind, tests) {
+            let answer: Vec<Ternary> = tests.iter().map(|test| test.op.holds(&value)).collect();
+            if !answers.contains(&answer) && values.len() < MAX_OPTIONS {
                 answers.push(answer);
                 values.push(value);
             }
@@ -44,8 +40,8 @@ pub(super) mod domain {
         values
     }
 
-    fn candidates(kind: ValueKind, tests: &[&Test]) -> Vec<Value> {
-        let mentioned = || tests.iter().flat_map(|test| mentioned(&test.op));
+    fn candidate_values(kind: ValueKind, tests: &[&Test]) -> Vec<Value> {
+        let mentioned = || tests.iter().flat_map(|test| mentioned_values(&test.op));
         match kind {
             ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
             ValueKind::Choice(words) => words
@@ -54,7 +50,7 @@ pub(super) mod domain {
                 .collect(),
             ValueKind::Text => {
                 let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
-                let fragments = fragments(tests);
+                let fragments = text_fragments(tests);
                 let all = || words.iter().chain(&fragments);
                 // A text that begins with, ends with and contains none of the fragments.
                 let strange = ('a'..='z')
@@ -64,7 +60,10 @@ pub(super) mod domain {
                 let other =
                     std::iter::repeat_n(strange, 1 + all().map(String::len).max().unwrap_or(0))
                         .collect();
-                let written = words.iter().cloned().chain(joined(&fragments, strange));
+                let written = words
+                    .iter()
+                    .cloned()
+                    .chain(joined_fragments(&fragments, strange));
                 written.chain([other]).map(Value::Text).collect()
             }
             ValueKind::Count | ValueKind::Bytes => {
@@ -84,27 +83,30 @@ pub(super) mod domain {
                     Value::Number(number) => Some(number),
                     _ => None,
                 });
-                around(numbers.collect())
+                numbers_around(numbers.collect())
                     .into_iter()
                     .map(Value::Number)
                     .collect()
             }
-            ValueKind::Version => versions(tests).into_iter().map(Value::Version).collect(),
-            ValueKind::List | ValueKind::Choices(_) => {
-                lists(tests).into_iter().map(Value::List).collect()
-            }
+            ValueKind::Version => candidate_versions(tests)
+                .into_iter()
+                .map(Value::Version)
+                .collect(),
+            ValueKind::List | ValueKind::Choices(_) => candidate_lists(tests)
+                .into_iter()
+                .map(Value::List)
+                .collect(),
         }
     }
 
-    /// The values that a test names.
-    fn mentioned(op: &Op) -> Vec<Value> {
+    fn mentioned_values(op: &Op) -> Vec<Value> {
         match op {
             Op::Is(value) | Op::IsNot(value) | Op::AtLeast(value) | Op::Below(value) => {
                 vec![value.clone()]
             }
             Op::In(values) | Op::NotIn(values) => values.clone(),
             Op::FixedIn(versions) => versions.iter().cloned().map(Value::Version).collect(),
-            Op::InRange(range) => range.mentioned().cloned().map(Value::Version).collect(),
+            Op::InRange(range) => range.versions().cloned().map(Value::Version).collect(),
             Op::BuildAtLeast(version) | Op::BuildBelow(version) => {
                 vec![Value::Version(version.clone())]
             }
@@ -121,8 +123,7 @@ pub(super) mod domain {
         }
     }
 
-    /// The pieces of texts that tests name.
-    fn fragments(tests: &[&Test]) -> BTreeSet<String> {
+    fn text_fragments(tests: &[&Test]) -> BTreeSet<String> {
         let one = |test: &&Test| match &test.op {
             Op::StartsWith(part) | Op::EndsWith(part) | Op::Contains(part) => Some(part.clone()),
             _ => None,
@@ -130,9 +131,8 @@ pub(super) mod domain {
         tests.iter().filter_map(one).collect()
     }
 
-    /// Texts with one or two pieces, at the beginning, at the end, and around a text that contains
-    /// none.
-    fn joined(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
+    /// Texts with one or two fragments: at the beginning, at the end, and around other text.
+    fn joined_fragments(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
         let one = fragments.iter().flat_map(|part| {
             [
                 part.clone(),
@@ -141,7 +141,7 @@ pub(super) mod domain {
                 format!("{strange}{part}{strange}"),
             ]
         });
-        let few: Vec<&String> = fragments.iter().take(MOST_WORDS).collect();
+        let few: Vec<&String> = fragments.iter().take(MAX_WORDS).collect();
         let two = few
             .iter()
             .flat_map(|a| few.iter().map(move |b| format!("{a}{strange}{b}")));
@@ -149,7 +149,7 @@ pub(super) mod domain {
     }
 
     /// The numbers, one between each two neighbours, and one on either side.
-    fn around(mut numbers: Vec<f64>) -> Vec<f64> {
+    fn numbers_around(mut numbers: Vec<f64>) -> Vec<f64> {
         numbers.sort_by(f64::total_cmp);
         let between = numbers.windows(2).filter_map(|pair| match pair {
             [a, b] => Some(f64::midpoint(*a, *b)),
@@ -165,9 +165,9 @@ pub(super) mod domain {
     }
 
     /// The versions, one just above each, the one just before a fix in its line, and one below all.
-    fn versions(tests: &[&Test]) -> Vec<Version> {
+    fn candidate_versions(tests: &[&Test]) -> Vec<Version> {
         let mut versions: Vec<Version> = Version::parse("0").into_iter().collect();
-        for value in tests.iter().flat_map(|test| mentioned(&test.op)) {
+        for value in tests.iter().flat_map(|test| mentioned_values(&test.op)) {
             let Value::Version(version) = value else {
                 continue;
             };
@@ -184,12 +184,12 @@ pub(super) mod domain {
             }
             versions.push(version);
         }
-        // A piece of a version stands in its tail, or begins it.
-        let fragments = fragments(tests);
+        // A fragment of a version is in its tail, or begins it.
+        let fragments = text_fragments(tests);
         let one = fragments
             .iter()
             .flat_map(|part| [part.clone(), format!("0-{part}"), format!("0-{part}-x")]);
-        let few: Vec<&String> = fragments.iter().take(MOST_WORDS).collect();
+        let few: Vec<&String> = fragments.iter().take(MAX_WORDS).collect();
         let two = few.iter().flat_map(|a| {
             few.iter()
                 .flat_map(move |b| [format!("{a}-{b}"), format!("0-{a}-{b}")])
@@ -198,9 +198,9 @@ pub(super) mod domain {
         versions
     }
 
-    /// Every combination of the words that tests name and of one that none names; for many words
-    /// only none, each and all.
-    fn lists(tests: &[&Test]) -> Vec<Vec<String>> {
+    /// Every combination of the named words and of one other; with many words only none, each and
+    /// all.
+    fn candidate_lists(tests: &[&Test]) -> Vec<Vec<String>> {
         let mut words: BTreeSet<String> = BTreeSet::new();
         let mut lists = vec![Vec::new()];
         for test in tests {
@@ -218,7 +218,7 @@ pub(super) mod domain {
             }
         }
         words.insert(format!("?{}", words.iter().cloned().collect::<String>()));
-        if words.len() > MOST_WORDS {
+        if words.len() > MAX_WORDS {
             lists.extend(words.iter().map(|word| vec![word.clone()]));
             lists.push(words.into_iter().collect());
             return lists;
@@ -234,29 +234,30 @@ pub(super) mod domain {
 
 use std::collections::BTreeMap;
 
-use super::Seen;
-use super::ground::{BoundCondition, ConditionNode};
-use super::model::{Cond, Test};
-use crate::facts::{Need, Reading, Subject, Value};
-use crate::truth::Truth;
+use super::Observation;
+use super::bind::{BoundCondition, ConditionNode};
+use super::model::{Condition, Test};
+use crate::facts::{MissingFact, Reading, Subject, Value};
+use crate::ternary::Ternary;
 
-/// The number of ways to one result that are pursued per sub-condition.
-const MOST_WAYS: usize = 128;
+/// The largest number of demand sets per sub-condition and result.
+const MAX_DEMAND_SETS: usize = 128;
 
-/// The number of joined conditions beyond which only the best way of each is pursued: a stack of
-/// ten thousand layers has as many conditions, and all ways of all of them would be copied for
-/// each.
-const WIDE: usize = 64;
+/// With more joined conditions than this only the best demand set of each is pursued: a stack of
+/// ten thousand layers would copy all of them for each.
+const MANY_CONDITIONS: usize = 64;
 
-/// The smallest sets of missing facts of which each alone could decide it: no set contains another.
-/// Fewest facts first; among equals, those with a remedy first.
-pub(super) fn needs(condition: &BoundCondition<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
+/// No set contains another. Fewest facts first; among equals, those with a remedy first.
+pub(super) fn deciding_facts(
+    condition: &BoundCondition<'_>,
+    domains: &Domains<'_>,
+) -> Vec<Vec<MissingFact>> {
     let unknowns = Unknowns::new(condition, domains);
-    let answers = [true, false].map(|wanted| unknowns.ways(condition, wanted));
+    let answers = [true, false].map(|wanted| unknowns.demand_sets(condition, wanted));
     let mut sets: Vec<Vec<usize>> = answers
         .iter()
         .flatten()
-        .map(FactDemands::to_learn)
+        .map(FactDemands::required_slots)
         .collect();
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
     let mut smallest: Vec<Vec<usize>> = Vec::new();
@@ -269,35 +270,33 @@ pub(super) fn needs(condition: &BoundCondition<'_>, domains: &Domains<'_>) -> Ve
         }
     }
     let mut needs = Vec::with_capacity(smallest.len());
-    needs.extend(smallest.iter().filter_map(|set| unknowns.named(set)));
-    let without_remedy = |set: &[Need]| set.iter().filter(|need| need.remedy.is_none()).count();
-    let weight = |set: &[Need]| (set.len(), without_remedy(set));
+    needs.extend(smallest.iter().filter_map(|set| unknowns.needs_of_set(set)));
+    let without_remedy =
+        |set: &[MissingFact]| set.iter().filter(|need| need.remedy.is_none()).count();
+    let weight = |set: &[MissingFact]| (set.len(), without_remedy(set));
     needs.sort_by(|a, b| weight(a).cmp(&weight(b)).then_with(|| a.cmp(b)));
     needs
 }
 
-/// The possible values of a condition's facts, computed once for all its subjects: for each test,
-/// the distinguishable values that it holds for.
+/// For each test the values that satisfy it and those that do not, computed once for all subjects.
 pub(super) struct Domains<'c>(Vec<(&'c Test, [ValueSet; 2])>);
 
-/// Options of a fact, as bits: that it stays unknown ([`UNLEARNT`]), then the values that its tests
-/// distinguish.
+/// Options of a fact as bits: bit 0 that it stays unknown, then the distinguished values.
 type ValueSet = u64;
 
-/// The option that a fact stays unknown.
-const UNLEARNT: ValueSet = 1;
+/// Staying unknown is an option too: learning a fact changes the answer of `known = false`.
+const STAYS_UNKNOWN: ValueSet = 1;
 
 impl<'c> Domains<'c> {
-    /// The domains of a condition's tests.
-    pub fn new(cond: &'c Cond) -> Self {
+    pub fn new(cond: &'c Condition) -> Self {
         let mut by_fact: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
         cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
         let of_fact = |tests: Vec<&'c Test>| {
-            let values = domain::values(&tests)
+            let values = domain::distinct_values(&tests)
                 .into_iter()
-                .map(|value| Reading::known(value, domain::learnt()));
+                .map(|value| Reading::known(value, domain::hypothetical_source()));
             let values: Vec<Reading<Value>> = values.collect();
-            let fitting = |test: &Test, answer: Truth| {
+            let fitting = |test: &Test, answer: Ternary| {
                 let options = (1..)
                     .zip(&values)
                     .filter(|(_, value)| test.holds(value) == answer);
@@ -314,8 +313,7 @@ impl<'c> Domains<'c> {
         Self(by_fact.into_values().flat_map(of_fact).collect())
     }
 
-    /// The values for which a test of the condition has the wanted result.
-    fn values(&self, test: &Test, wanted: bool) -> ValueSet {
+    fn fitting_values(&self, test: &Test, wanted: bool) -> ValueSet {
         let is_it = |known: &Test| known.fact.id == test.fact.id && known.op == test.op;
         let found = self.0.iter().find(|(known, _)| is_it(known));
         found.map_or(
@@ -325,29 +323,27 @@ impl<'c> Domains<'c> {
     }
 }
 
-/// The unknown facts of a condition.
 struct Unknowns<'g> {
     domains: &'g Domains<'g>,
     /// Ordered by subject and name.
-    slots: Vec<&'g Seen>,
+    slots: Vec<&'g Observation>,
 }
 
-/// Demands on facts: the slots in order, each with its acceptable options.
+/// Slots in order, each with its acceptable options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct FactDemands(Vec<(usize, ValueSet)>);
 
 impl FactDemands {
-    /// The facts that must be learnt.
-    fn to_learn(&self) -> Vec<usize> {
+    fn required_slots(&self) -> Vec<usize> {
         self.0
             .iter()
-            .filter(|(_, options)| options & UNLEARNT == 0)
+            .filter(|(_, options)| options & STAYS_UNKNOWN == 0)
             .map(|(slot, _)| *slot)
             .collect()
     }
 
-    /// Both ways at once; `None` where no value meets both.
-    fn with(mut self, other: &Self) -> Option<Self> {
+    /// Both at once; `None` if no value meets both.
+    fn merge(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
             match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
                 Err(at) => self.0.insert(at, (*slot, *options)),
@@ -363,7 +359,7 @@ impl FactDemands {
         Some(self)
     }
 
-    /// Whether everything that satisfies the other way satisfies this one.
+    /// Whether everything that satisfies `other` satisfies this one.
     fn covers(&self, other: &Self) -> bool {
         let of = |slot: &usize| other.0.binary_search_by_key(slot, |(slot, _)| *slot).ok();
         let theirs = |slot| of(slot).and_then(|at| other.0.get(at));
@@ -376,44 +372,48 @@ impl FactDemands {
 impl<'g> Unknowns<'g> {
     fn new(condition: &'g BoundCondition<'_>, domains: &'g Domains<'_>) -> Self {
         let mut slots = Vec::new();
-        collect(condition, &mut slots);
-        slots.sort_by(|a, b| place(a).cmp(&place(b)));
-        slots.dedup_by(|a, b| place(a) == place(b));
+        collect_unknown(condition, &mut slots);
+        slots.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
+        slots.dedup_by(|a, b| sort_key(a) == sort_key(b));
         Self { domains, slots }
     }
 
-    /// The ways for a condition to get the wanted result.
-    fn ways(&self, condition: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
+    /// The demands under which a condition gets the wanted result.
+    fn demand_sets(&self, condition: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
         match (&condition.node, wanted) {
-            (ConditionNode::Blind, _) => Vec::new(),
-            (ConditionNode::Not(kid), wanted) => self.ways(kid, !wanted),
-            (ConditionNode::Test(test, seen), wanted) => self.ways_of_test(test, seen, wanted),
+            (ConditionNode::Undecidable, _) => Vec::new(),
+            (ConditionNode::Not(kid), wanted) => self.demand_sets(kid, !wanted),
+            (ConditionNode::Test(test, seen), wanted) => self.test_demands(test, seen, wanted),
             (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
                 let Some((first, rest)) = kids.split_first() else {
                     return Vec::new();
                 };
-                let most = if kids.len() > WIDE { 1 } else { MOST_WAYS };
+                let most = if kids.len() > MANY_CONDITIONS {
+                    1
+                } else {
+                    MAX_DEMAND_SETS
+                };
                 let ways = |kid: &BoundCondition<'_>| {
-                    let mut ways = self.ways(kid, wanted);
+                    let mut ways = self.demand_sets(kid, wanted);
                     ways.truncate(most);
                     ways
                 };
-                // Usually each has one way, and the stack can be wide: then nothing is copied.
+                // Usually each has one set, and the stack can be wide: then nothing is copied.
                 let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid)
                     .as_slice()
                 {
                     [only] if only.0.is_empty() => so_far,
                     [only] => so_far
                         .into_iter()
-                        .filter_map(|way| way.with(only))
+                        .filter_map(|way| way.merge(only))
                         .collect(),
                     more => {
                         let each = |way: &FactDemands| {
                             more.iter()
-                                .filter_map(|other| way.clone().with(other))
+                                .filter_map(|other| way.clone().merge(other))
                                 .collect()
                         };
-                        fewest(
+                        minimal_demands(
                             so_far
                                 .iter()
                                 .flat_map(|way| -> Vec<FactDemands> { each(way) })
@@ -424,13 +424,17 @@ impl<'g> Unknowns<'g> {
                 rest.iter().fold(ways(first), join)
             }
             (ConditionNode::All(kids), false) | (ConditionNode::Any(kids), true) => {
-                fewest(kids.iter().flat_map(|kid| self.ways(kid, wanted)).collect())
+                minimal_demands(
+                    kids.iter()
+                        .flat_map(|kid| self.demand_sets(kid, wanted))
+                        .collect(),
+                )
             }
         }
     }
 
-    fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<FactDemands> {
-        let as_it_is = test.holds(&seen.reading) == Truth::from(wanted);
+    fn test_demands(&self, test: &Test, seen: &Observation, wanted: bool) -> Vec<FactDemands> {
+        let as_it_is = test.holds(&seen.reading) == Ternary::from(wanted);
         if seen.reading.is_known() {
             return if as_it_is {
                 vec![FactDemands::default()]
@@ -440,11 +444,12 @@ impl<'g> Unknowns<'g> {
         }
         let Ok(slot) = self
             .slots
-            .binary_search_by(|slot| place(slot).cmp(&place(seen)))
+            .binary_search_by(|slot| sort_key(slot).cmp(&sort_key(seen)))
         else {
             return Vec::new();
         };
-        let fitting = self.domains.values(test, wanted) | if as_it_is { UNLEARNT } else { 0 };
+        let fitting =
+            self.domains.fitting_values(test, wanted) | if as_it_is { STAYS_UNKNOWN } else { 0 };
         if fitting == 0 {
             Vec::new()
         } else {
@@ -452,11 +457,11 @@ impl<'g> Unknowns<'g> {
         }
     }
 
-    /// The facts of the set; `None` for an empty one.
-    fn named(&self, set: &[usize]) -> Option<Vec<Need>> {
+    /// `None` for an empty set.
+    fn needs_of_set(&self, set: &[usize]) -> Option<Vec<MissingFact>> {
         let need = |slot: &usize| {
             let seen = self.slots.get(*slot)?;
-            Need::from_reading(&seen.subject, seen.fact, &seen.reading)
+            MissingFact::from_reading(&seen.subject, seen.fact, &seen.reading)
         };
         let mut needs = Vec::with_capacity(set.len());
         needs.extend(set.iter().filter_map(need));
@@ -464,33 +469,31 @@ impl<'g> Unknowns<'g> {
     }
 }
 
-/// The sort key of an unknown fact.
-fn place(seen: &Seen) -> (&Subject, &str) {
+fn sort_key(seen: &Observation) -> (&Subject, &str) {
     (&seen.subject, seen.fact)
 }
 
-/// The unknown facts that it tests.
-fn collect<'g>(condition: &'g BoundCondition<'_>, unknown: &mut Vec<&'g Seen>) {
+fn collect_unknown<'g>(condition: &'g BoundCondition<'_>, unknown: &mut Vec<&'g Observation>) {
     if let ConditionNode::Test(_, seen) = &condition.node
         && !seen.reading.is_known()
     {
         unknown.push(seen);
     }
     condition
-        .kids()
+        .children()
         .iter()
-        .for_each(|kid| collect(kid, unknown));
+        .for_each(|kid| collect_unknown(kid, unknown));
 }
 
-/// The ways without those that another covers, bounded in number.
-fn fewest(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
+/// Drops sets that another one covers, and limits their number.
+fn minimal_demands(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
     if ways.len() < 2 {
         return ways;
     }
     ways.sort_by_cached_key(|way| way.0.len());
     let mut kept: Vec<FactDemands> = Vec::new();
     for way in ways {
-        if kept.len() >= MOST_WAYS {
+        if kept.len() >= MAX_DEMAND_SETS {
             break;
         }
         if !kept.iter().any(|other| other.covers(&way)) {

@@ -1,44 +1,40 @@
 //! The identity of the rules and tables behind a report: a version, and a fingerprint that changes
-//! with every letter of them.
-//!
-//! The fingerprint can be reproduced with other tools: it is the SHA-256 of the output of
-//! `sha256sum` for the files, sorted by name. A user's file counts by its base name, so that the
-//! same rules in another directory have the same fingerprint.
+//! with every letter. It can be reproduced: SHA-256 of the output of `sha256sum` for the files,
+//! sorted by name. Users' files count by base name, so the directory does not matter.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::file::{UserFile, sha256};
-use super::set::RuleSet;
-use super::{Expired, Off, Override};
+use super::rule_set::RuleSet;
+use super::{DisabledRule, ExpiredStatement, LevelOverride};
 
 /// The rules and tables in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Pack {
-    /// Of those that come with walwise, whose version it is.
+    /// The version of walwise, and so of its own rules.
     pub version: String,
-    /// SHA-256 over all rules and tables in force, the user's too. Reports with the same one were
-    /// judged alike.
+    /// SHA-256 over all rules and tables in force, users' files included. Reports with the same one
+    /// were judged alike.
     pub sha256: String,
-    /// The same over those that come with walwise.
+    /// SHA-256 over the rules and tables that come with walwise.
     pub shipped_sha256: String,
     /// The user's rule files.
     pub user_files: Vec<UserFile>,
     /// Rules to which a user's file gives another level.
-    pub overrides: Vec<Override>,
-    /// Rules that a user's file switches off.
-    pub off: Vec<Off>,
-    /// Statements about rules in a user's file that have expired.
-    pub expired: Vec<Expired>,
+    pub overrides: Vec<LevelOverride>,
+    /// Rules that a user's file disables.
+    pub off: Vec<DisabledRule>,
+    /// Expired statements about rules in a user's file.
+    pub expired: Vec<ExpiredStatement>,
 }
 
-/// Names with the SHA-256 of what they name.
-pub type Sums = Vec<(String, String)>;
+/// File names with the SHA-256 of their contents.
+pub type FileSums = Vec<(String, String)>;
 
-/// The sums of files.
-pub fn sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sums {
+pub fn file_sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> FileSums {
     files
         .into_iter()
         .map(|(name, text)| (name.to_owned(), sha256(text.as_bytes())))
@@ -46,14 +42,13 @@ pub fn sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sums {
 }
 
 impl Pack {
-    /// The pack of a run's rules, with the sums of the files that come with this version of
-    /// walwise.
-    pub fn new(rules: &RuleSet, version: &str, shipped: &Sums) -> Self {
+    /// `shipped`: the sums of the files that come with this version of walwise.
+    pub fn new(rules: &RuleSet, version: &str, shipped: &FileSums) -> Self {
         let users = rules
             .user_files()
             .iter()
-            .map(|file| (file.counts_as(), file.sha256.clone()));
-        let all: Sums = shipped.iter().cloned().chain(users).collect();
+            .map(|file| (file.pack_name(), file.sha256.clone()));
+        let all: FileSums = shipped.iter().cloned().chain(users).collect();
         Self {
             version: version.to_owned(),
             sha256: fingerprint(&all),
@@ -66,7 +61,7 @@ impl Pack {
     }
 
     /// In a few words: `pack 0.1.0, 3f2a9c81d04e`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let sum = self.sha256.get(..12).unwrap_or(&self.sha256);
         let own = match self.user_files.len() {
             0 => String::new(),
@@ -76,8 +71,8 @@ impl Pack {
         format!("pack {}, {sum}{own}", self.version)
     }
 
-    /// The level that a rule has without the user's files, where they give it another.
-    pub fn level_as_written(&self, rule: &str) -> Option<super::Level> {
+    /// The level of a rule without the user's files, if they change it.
+    pub fn original_level(&self, rule: &str) -> Option<super::Level> {
         self.overrides
             .iter()
             .find(|given| given.rule == rule)
@@ -85,8 +80,8 @@ impl Pack {
     }
 }
 
-/// The SHA-256 of the lines that `sha256sum` prints for these.
-pub fn fingerprint(sums: &Sums) -> String {
+/// The SHA-256 of the lines that `sha256sum` prints.
+pub fn fingerprint(sums: &FileSums) -> String {
     let mut lines: Vec<(&str, &str)> = sums
         .iter()
         .map(|(name, sum)| (name.as_str(), sum.as_str()))
@@ -115,14 +110,14 @@ mod tests {
 
     #[test]
     fn every_letter_counts_and_the_directory_of_a_users_file_does_not() {
-        let shipped = sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
+        let shipped = file_sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
             let file = RuleFile {
                 name: name.to_owned(),
                 text: text.to_owned(),
             };
             Pack::new(
-                &RuleSet::with_user_files(&[file], RuleExamples::Left, jiff::civil::Date::MIN).0,
+                &RuleSet::with_user_files(&[file], RuleExamples::Skipped, jiff::civil::Date::MIN).0,
                 "1",
                 &shipped,
             )
@@ -144,7 +139,7 @@ mod tests {
             [("rules/a.toml", "a"), ("rules/b.toml", "B")],
             [("rules/a.toml", "b"), ("rules/b.toml", "a")],
         ] {
-            all.push(fingerprint(&sums(other)));
+            all.push(fingerprint(&file_sums(other)));
         }
         let different: std::collections::BTreeSet<&String> = all.iter().collect();
         assert_eq!(different.len(), all.len(), "{all:?}");

@@ -1,15 +1,13 @@
-//! The reference of the built-in rules, as Markdown.
-//!
-//! It is generated from the loaded rules alone, so it states what is evaluated. The headings of its
-//! parts are the first comments of the rule files, which nothing else reads.
+//! The reference of the built-in rules, as Markdown, generated from the loaded rules. Section
+//! headings are the first comments of the rule files.
 
 use crate::settings::Setting;
 use std::collections::BTreeMap;
 
 use super::builtin;
 use super::evidence::Study;
-use super::model::{AdviceSpec, ChangeSpec, Cond, Expect, Op, Relation, Rule};
-use super::set::RuleSet;
+use super::model::{AdviceSpec, ChangeSpec, Condition, ExpectedOutcome, Op, Relation, Rule};
+use super::rule_set::RuleSet;
 use super::template::Template;
 use crate::facts::KeyInfo;
 
@@ -31,45 +29,50 @@ pub fn render() -> String {
     let mut page = MarkdownBuilder {
         text: HEAD.to_owned(),
     };
-    let files: Vec<(&str, &str)> = builtin::shipped().collect();
+    let files: Vec<(&str, &str)> = builtin::builtin_sources().collect();
     page.line(0, "## Contents");
     page.line(0, "");
     for (file, text) in &files {
         page.line(
             0,
-            &format!("- {} ([{}]({}))", title_of(text), base(file), base(file)),
+            &format!(
+                "- {} ([{}]({}))",
+                file_title(text),
+                base_name(file),
+                base_name(file)
+            ),
         );
-        for rule in of_file(&set, file) {
+        for rule in rules_of_file(&set, file) {
             page.line(
                 1,
                 &format!(
                     "- [{}](#{}): {}",
                     rule.id,
                     anchor(&rule.id),
-                    prose(&rule.title)
+                    template_markdown(&rule.title)
                 ),
             );
         }
     }
     page.line(0, &format!("- [The facts](#{})", "the-facts"));
     for (file, text) in &files {
-        page.line(0, &format!("\n## {}", title_of(text)));
-        of_file(&set, file).for_each(|rule| page.rule(rule));
+        page.line(0, &format!("\n## {}", file_title(text)));
+        rules_of_file(&set, file).for_each(|rule| page.rule(rule));
     }
     page.facts(&set);
     page.text
 }
 
-fn of_file<'s>(set: &'s RuleSet, file: &'s str) -> impl Iterator<Item = &'s Rule> {
+fn rules_of_file<'s>(set: &'s RuleSet, file: &'s str) -> impl Iterator<Item = &'s Rule> {
     set.rules().iter().filter(move |rule| rule.file == file)
 }
 
-fn base(file: &str) -> &str {
+fn base_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// The first comment of a file, without its full stop.
-fn title_of(text: &str) -> String {
+/// The first comment of a file, without full stop.
+fn file_title(text: &str) -> String {
     let comment = text
         .lines()
         .map_while(|line| line.strip_prefix('#'))
@@ -78,7 +81,7 @@ fn title_of(text: &str) -> String {
     let sentence = comment
         .split_once(". ")
         .map_or(comment.as_str(), |(first, _)| first);
-    escaped(sentence.trim_end_matches('.'))
+    escape_markdown(sentence.trim_end_matches('.'))
 }
 
 /// The anchor that renderers derive from a heading.
@@ -89,16 +92,15 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// Text with the characters escaped that are special in Markdown.
-fn escaped(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     text.replace('<', "\\<").replace('*', "\\*")
 }
 
-fn prose(template: &Template) -> String {
-    escaped(&template.source())
+fn template_markdown(template: &Template) -> String {
+    escape_markdown(&template.source())
 }
 
-fn code(text: &str) -> String {
+fn inline_code(text: &str) -> String {
     let fence = if text.contains('`') { "``" } else { "`" };
     format!("{fence}{text}{fence}")
 }
@@ -130,23 +132,26 @@ impl MarkdownBuilder {
             ..
         } = rule;
         self.line(0, &format!("\n### {id}"));
-        self.heading(&prose(&rule.title));
-        let (level, confidence) = (level.word(), confidence.word());
+        self.heading(&template_markdown(&rule.title));
+        let (level, confidence) = (level.as_str(), confidence.as_str());
         self.line(
             0,
             &format!("*{level}, {confidence}; about a {scope}; since {since}*"),
         );
         self.line(0, "");
-        self.line(0, &prose(&rule.because));
+        self.line(0, &template_markdown(&rule.because));
         self.heading("Applies when");
         self.condition(0, &rule.when);
         self.undecided(rule);
         self.line(
             0,
-            &format!("\nThe question is then: {}", prose(&rule.question)),
+            &format!(
+                "\nThe question is then: {}",
+                template_markdown(&rule.question)
+            ),
         );
         self.heading("Examples");
-        for expect in Expect::ALL {
+        for expect in ExpectedOutcome::ALL {
             for example in rule
                 .examples
                 .iter()
@@ -154,7 +159,7 @@ impl MarkdownBuilder {
             {
                 self.line(
                     0,
-                    &format!("- {}: {}", expect.word(), escaped(&example.name)),
+                    &format!("- {}: {}", expect.as_str(), escape_markdown(&example.name)),
                 );
             }
         }
@@ -164,20 +169,20 @@ impl MarkdownBuilder {
         }
         if let Some(remedy) = &rule.remedy {
             let lead = if rule.advise.is_empty() {
-                "Remedy"
+                "Fix"
             } else {
-                "Remedy, where none of that is given"
+                "Fix, if none of that is given"
             };
             self.heading(lead);
-            self.line(0, &prose(remedy));
+            self.line(0, &template_markdown(remedy));
         }
         if let Some(none) = &rule.no_remedy {
             self.heading(if rule.remedy.is_some() {
-                "It is unknown where that"
+                "If that is unknown"
             } else {
-                "No remedy here"
+                "No fix here"
             });
-            self.line(0, &prose(none));
+            self.line(0, &template_markdown(none));
         }
         if !rule.overrides.is_empty() {
             let ids: Vec<String> = rule
@@ -188,7 +193,7 @@ impl MarkdownBuilder {
             self.line(
                 0,
                 &format!(
-                    "\nWhere both want something else of one setting, it wins over {}.",
+                    "\nIf both advise different values for one setting, it wins over {}.",
                     ids.join(", ")
                 ),
             );
@@ -202,34 +207,34 @@ impl MarkdownBuilder {
         self.heading("Sources");
         rule.refs
             .iter()
-            .for_each(|source| self.line(0, &format!("- {}", escaped(source))));
+            .for_each(|source| self.line(0, &format!("- {}", escape_markdown(source))));
     }
 
     /// A condition as nested lists.
-    fn condition(&mut self, depth: usize, cond: &Cond) {
+    fn condition(&mut self, depth: usize, cond: &Condition) {
         let of = |relation: &Relation| match relation {
             Relation::Leaf => "disk at the bottom of the stack",
             Relation::Layer => "block device of the stack",
             Relation::Mount => "file system of the stack",
         };
         let (says, kids) = match cond {
-            Cond::All(kids) => ("all of these:".to_owned(), kids.as_slice()),
-            Cond::Any(kids) => ("at least one of these:".to_owned(), kids.as_slice()),
-            Cond::Not(kid) => ("not:".to_owned(), std::slice::from_ref(&**kid)),
-            Cond::Every(relation, kid) => (
+            Condition::All(kids) => ("all of these:".to_owned(), kids.as_slice()),
+            Condition::Any(kids) => ("at least one of these:".to_owned(), kids.as_slice()),
+            Condition::Not(kid) => ("not:".to_owned(), std::slice::from_ref(&**kid)),
+            Condition::Every(relation, kid) => (
                 format!("for every {}:", of(relation)),
                 std::slice::from_ref(&**kid),
             ),
-            Cond::Some(relation, kid) => (
+            Condition::Some(relation, kid) => (
                 format!("for at least one {}:", of(relation)),
                 std::slice::from_ref(&**kid),
             ),
-            Cond::Fact(test) => {
+            Condition::Fact(test) => {
                 let label = test.label();
                 let rest = label.strip_prefix(test.fact.name).unwrap_or(&label);
                 self.line(
                     depth,
-                    &format!("- {}{}", code(test.fact.name), escaped(rest)),
+                    &format!("- {}{}", inline_code(test.fact.name), escape_markdown(rest)),
                 );
                 return;
             }
@@ -240,8 +245,7 @@ impl MarkdownBuilder {
         }
     }
 
-    /// The unknown facts that leave the rule open; a test of whether a fact is known always has an
-    /// answer.
+    /// Facts that leave the rule undecided while unknown; tests of `known` always have an answer.
     fn undecided(&mut self, rule: &Rule) {
         let mut facts: Vec<&str> = Vec::new();
         rule.when.for_each_test(&mut |test| {
@@ -250,7 +254,7 @@ impl MarkdownBuilder {
             }
         });
         self.heading("Undecided while");
-        let facts: Vec<String> = facts.into_iter().map(code).collect();
+        let facts: Vec<String> = facts.into_iter().map(inline_code).collect();
         match facts.as_slice() {
             [] => self.line(0, "its stack is not known."),
             [one] => self.line(0, &format!("{one} is not known.")),
@@ -266,14 +270,17 @@ impl MarkdownBuilder {
 
     fn advice(&mut self, advice: &AdviceSpec) {
         let does = match &advice.change {
-            ChangeSpec::Fixed(change) => escaped(&change.words()),
-            ChangeSpec::SetFrom(fact) => format!("set it to {}", code(fact.name)),
-            ChangeSpec::AddFrom(fact) => format!("add what {} lists", code(fact.name)),
-            ChangeSpec::RemoveFrom(fact) => format!("remove what {} lists", code(fact.name)),
+            ChangeSpec::Fixed(change) => escape_markdown(&change.describe()),
+            ChangeSpec::SetFrom(fact) => format!("set it to {}", inline_code(fact.name)),
+            ChangeSpec::AddFrom(fact) => format!("add what {} lists", inline_code(fact.name)),
+            ChangeSpec::RemoveFrom(fact) => format!("remove what {} lists", inline_code(fact.name)),
         };
-        self.line(0, &format!("- {}: {does}", code(advice.setting.name)));
+        self.line(
+            0,
+            &format!("- {}: {does}", inline_code(advice.setting.name)),
+        );
         let words = |word: &str| word.replace('-', " ");
-        let (reach, risk) = (words(advice.reach.word()), words(advice.risk.word()));
+        let (reach, risk) = (words(advice.reach.as_str()), words(advice.risk.as_str()));
         let rank = advice
             .rank
             .map(|rank| format!("; choice {rank}"))
@@ -283,8 +290,8 @@ impl MarkdownBuilder {
             self.line(1, "- only when:");
             self.condition(2, when);
         }
-        if let Some(price) = &advice.price {
-            self.line(1, &format!("- price: {}", prose(price)));
+        if let Some(price) = &advice.tradeoff {
+            self.line(1, &format!("- trade-off: {}", template_markdown(price)));
         }
         for (what, commands) in [
             ("apply", &advice.apply),
@@ -292,7 +299,7 @@ impl MarkdownBuilder {
             ("undo", &advice.undo),
         ] {
             for command in commands {
-                self.line(1, &format!("- {what}: {}", code(&command.source())));
+                self.line(1, &format!("- {what}: {}", inline_code(&command.source())));
             }
         }
     }
@@ -304,7 +311,7 @@ impl MarkdownBuilder {
             .enumerate()
             .map(|(at, line)| (usize::from(at > 0), line))
         {
-            self.line(depth, &format!("- {}", escaped(line)));
+            self.line(depth, &format!("- {}", escape_markdown(line)));
         }
     }
 
@@ -329,14 +336,14 @@ impl MarkdownBuilder {
         self.line(0, "\n## The facts");
         self.line(0, "");
         for fact in facts.values() {
-            let of = format!("of a {}, {}", fact.scope, fact.kind.words());
+            let of = format!("of a {}, {}", fact.scope, fact.kind.description());
             self.line(
                 0,
                 &format!(
                     "- {} ({}): {}",
-                    code(fact.name),
-                    escaped(&of),
-                    escaped(fact.doc)
+                    inline_code(fact.name),
+                    escape_markdown(&of),
+                    escape_markdown(fact.doc)
                 ),
             );
         }
@@ -345,7 +352,11 @@ impl MarkdownBuilder {
         for setting in advised.values() {
             self.line(
                 0,
-                &format!("- {}: {}", code(setting.name), escaped(setting.doc)),
+                &format!(
+                    "- {}: {}",
+                    inline_code(setting.name),
+                    escape_markdown(setting.doc)
+                ),
             );
         }
     }
@@ -355,7 +366,7 @@ impl MarkdownBuilder {
 mod tests {
     use super::*;
 
-    /// Every rule appears once, and every link within the document has a target.
+    /// Every rule appears once, and every internal link has a target.
     #[test]
     fn every_rule_has_a_section_and_every_link_leads_to_one() {
         let text = render();

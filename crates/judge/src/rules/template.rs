@@ -1,23 +1,17 @@
-//! Texts with facts in them: `{mount.point} is mounted without barriers`.
-//!
-//! In titles and reasons a fact is written for people, `unknown` where it is unknown. Between
-//! backticks it is quoted as a word of a shell, because commands stand there. In commands it is
-//! shell-quoted; a command with an unknown fact, or one that cannot be pasted, is not made.
-//! `{fact? --option=}` is that text followed by the fact, or nothing where the fact is unknown.
-//! `{subject}` is the name of the subject itself, `{which}` the elements of its stack that the
-//! condition is about. Only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are
-//! text, because commands are full of braces.
+//! Texts with placeholders: `{fact}`, `{fact? --option=}` (text and fact, or nothing if unknown),
+//! `{subject}`, and `{which}` for elements found by the condition. Facts are shell-quoted in
+//! commands and backticks. Other braces are text: commands are full of them.
 
 use std::iter::Peekable;
 use std::ops::Range;
 use std::str::CharIndices;
 use std::sync::Arc;
 
+use crate::escape::{Command, shell};
 use crate::facts::{FactSet, KeyInfo, Subject};
-use crate::quote::{Command, shell};
-use crate::text::first_of;
+use crate::text::names_and_count;
 
-/// A text with placeholders, each of a fact that exists.
+/// Every placeholder names a fact that exists.
 #[derive(Clone, Debug, Default)]
 pub struct Template {
     parts: Vec<TemplateSegment>,
@@ -26,33 +20,30 @@ pub struct Template {
 #[derive(Clone, Debug)]
 enum TemplateSegment {
     Text(Arc<str>),
-    Place(Placeholder),
+    Placeholder(Placeholder),
 }
 
 #[derive(Clone, Debug)]
 struct Placeholder {
-    means: Means,
-    /// The text before a known fact; for an unknown fact both are left out.
+    kind: PlaceholderKind,
+    /// Text before a known fact; if the fact is unknown both are left out.
     prefix: Option<Arc<str>>,
-    /// Whether it stands between backticks.
+    /// Whether it is between backticks.
     in_code: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Means {
+enum PlaceholderKind {
     Fact(&'static KeyInfo),
     Subject,
     Which,
 }
 
-/// The placeholder for the subject's name.
 const SUBJECT: &str = "subject";
-/// The placeholder for the elements of the first quantifier that gave the condition its result.
 const WHICH: &str = "which";
-/// The number of elements that are named before the rest is counted.
-const NAMED: usize = 4;
+const MAX_NAMED_ELEMENTS: usize = 4;
 
-impl Means {
+impl PlaceholderKind {
     fn name(self) -> &'static str {
         match self {
             Self::Fact(fact) => fact.name,
@@ -69,33 +60,38 @@ impl Placeholder {
             .as_ref()
             .map(|prefix| format!("?{prefix}"))
             .unwrap_or_default();
-        format!("{{{}{prefix}}}", self.means.name())
+        format!("{{{}{prefix}}}", self.kind.name())
     }
 
-    /// As text for people; `which` are the elements of the condition.
+    /// For reading; `which` are the elements found by the condition.
     fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
-        let shown = match self.means {
-            Means::Subject if self.in_code => word(SUBJECT, subject.name()),
-            Means::Subject => subject.name().to_owned(),
-            Means::Which => listed(which),
-            Means::Fact(fact) => match (facts.lookup(subject, fact).value(), &self.prefix) {
-                (None, Some(_)) => return String::new(),
-                (None, None) => "unknown".to_owned(),
-                (Some(value), _) if self.in_code => word(fact.name, &value.to_string()),
-                (Some(value), _) => fact.show(value),
-            },
+        let shown = match self.kind {
+            PlaceholderKind::Subject if self.in_code => quoted_or_name(SUBJECT, subject.name()),
+            PlaceholderKind::Subject => subject.name().to_owned(),
+            PlaceholderKind::Which => list_subjects(which),
+            PlaceholderKind::Fact(fact) => {
+                match (facts.lookup(subject, fact).value(), &self.prefix) {
+                    (None, Some(_)) => return String::new(),
+                    (None, None) => "unknown".to_owned(),
+                    (Some(value), _) if self.in_code => {
+                        quoted_or_name(fact.name, &value.to_string())
+                    }
+                    (Some(value), _) => fact.format_value(value),
+                }
+            }
         };
         self.prefix.as_deref().unwrap_or_default().to_owned() + &shown
     }
 }
 
-/// A name in a command within a sentence; `PATH` for one that cannot be written there.
-fn word(name: &str, shown: &str) -> String {
-    shell::word(shown).unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
+/// A name within a command in a sentence; `PATH` for one that cannot be quoted.
+fn quoted_or_name(name: &str, shown: &str) -> String {
+    shell::shell_word(shown)
+        .unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
 }
 
 impl Template {
-    /// Parses a text; `find` resolves a fact by name. Unresolved names stay text and are returned.
+    /// `find` resolves a fact by name. Unresolved names stay text and are returned.
     pub fn parse(
         source: &str,
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
@@ -109,9 +105,9 @@ impl Template {
         } in PlaceholderMatches::find_in(source)
         {
             let means = match name {
-                SUBJECT => Some(Means::Subject),
-                WHICH => Some(Means::Which),
-                name => find(name).map(Means::Fact),
+                SUBJECT => Some(PlaceholderKind::Subject),
+                WHICH => Some(PlaceholderKind::Which),
+                name => find(name).map(PlaceholderKind::Fact),
             };
             let Some(means) = means else {
                 unknown.push(name.to_owned());
@@ -120,8 +116,8 @@ impl Template {
             parts.push(TemplateSegment::Text(
                 source.get(done..start).unwrap_or_default().into(),
             ));
-            parts.push(TemplateSegment::Place(Placeholder {
-                means,
+            parts.push(TemplateSegment::Placeholder(Placeholder {
+                kind: means,
                 prefix: prefix.map(Into::into),
                 in_code,
             }));
@@ -133,93 +129,95 @@ impl Template {
         (Self { parts }, unknown)
     }
 
-    fn places(&self) -> impl Iterator<Item = &Placeholder> {
+    fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.parts.iter().filter_map(|part| match part {
-            TemplateSegment::Place(place) => Some(place),
+            TemplateSegment::Placeholder(place) => Some(place),
             TemplateSegment::Text(_) => None,
         })
     }
 
     pub fn facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
-        self.places().filter_map(|place| match place.means {
-            Means::Fact(fact) => Some(fact),
-            Means::Subject | Means::Which => None,
+        self.placeholders().filter_map(|place| match place.kind {
+            PlaceholderKind::Fact(fact) => Some(fact),
+            PlaceholderKind::Subject | PlaceholderKind::Which => None,
         })
     }
 
     /// Whether every required fact is known here.
     pub fn is_known(&self, facts: &FactSet, subject: &Subject) -> bool {
-        self.places().all(|place| match place.means {
-            Means::Fact(fact) => {
+        self.placeholders().all(|place| match place.kind {
+            PlaceholderKind::Fact(fact) => {
                 place.prefix.is_some() || facts.lookup(subject, fact).value().is_some()
             }
-            Means::Subject | Means::Which => true,
+            PlaceholderKind::Subject | PlaceholderKind::Which => true,
         })
     }
 
     /// Whether it names elements of a quantifier.
-    pub fn names_which(&self) -> bool {
-        self.places()
-            .any(|place| matches!(place.means, Means::Which))
+    pub fn uses_which(&self) -> bool {
+        self.placeholders()
+            .any(|place| matches!(place.kind, PlaceholderKind::Which))
     }
 
     pub fn source(&self) -> String {
-        self.written(Placeholder::source)
+        self.render_with(Placeholder::source)
     }
 
-    /// As text for people, without a subject: facts left open, optional ones left out.
+    /// For reading without a subject: facts left open, optional ones left out.
     pub fn unfilled(&self) -> String {
-        self.written(|place| match place.means {
+        self.render_with(|place| match place.kind {
             _ if place.prefix.is_some() => String::new(),
-            Means::Fact(_) => "…".to_owned(),
-            Means::Subject => "it".to_owned(),
-            Means::Which => listed(&[]),
+            PlaceholderKind::Fact(_) => "…".to_owned(),
+            PlaceholderKind::Subject => "it".to_owned(),
+            PlaceholderKind::Which => list_subjects(&[]),
         })
     }
 
-    fn written(&self, shown: impl Fn(&Placeholder) -> String) -> String {
+    fn render_with(&self, shown: impl Fn(&Placeholder) -> String) -> String {
         let one = |part: &TemplateSegment| match part {
             TemplateSegment::Text(text) => text.to_string(),
-            TemplateSegment::Place(place) => shown(place),
+            TemplateSegment::Placeholder(place) => shown(place),
         };
         self.parts.iter().map(one).collect()
     }
 
-    /// As text for people, with facts written out, `unknown` where they are unknown. `which` are
-    /// the elements that the condition is about.
+    /// For reading, with facts filled in; unknown ones print `unknown`. `which` are the elements
+    /// found by the condition.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
         if let [TemplateSegment::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
         }
-        self.written(|place| place.text(facts, subject, which))
+        self.render_with(|place| place.text(facts, subject, which))
             .into()
     }
 
-    /// For a shell: facts quoted. A command with an unknown fact, or with one that cannot be
-    /// pasted, becomes a comment that says so.
+    /// For a shell, with facts quoted. A command with an unknown fact, or one that cannot be
+    /// quoted, becomes a comment.
     pub fn command(&self, facts: &FactSet, subject: &Subject) -> Command {
         let mut command = Command::new("");
         for part in &self.parts {
             let place = match part {
                 TemplateSegment::Text(text) => {
-                    command = command.of_rule(text);
+                    command = command.rule_text(text);
                     continue;
                 }
-                TemplateSegment::Place(place) => place,
+                TemplateSegment::Placeholder(place) => place,
             };
-            let value = match place.means {
-                Means::Subject => Some(subject.name().to_owned()),
-                Means::Which => None,
-                Means::Fact(fact) => facts.lookup(subject, fact).value().map(ToString::to_string),
+            let value = match place.kind {
+                PlaceholderKind::Subject => Some(subject.name().to_owned()),
+                PlaceholderKind::Which => None,
+                PlaceholderKind::Fact(fact) => {
+                    facts.lookup(subject, fact).value().map(ToString::to_string)
+                }
             };
             let not = |why: &str| {
-                Command::remark(&format!("{}: {} {why}", self.source(), place.means.name()))
+                Command::comment(&format!("{}: {} {why}", self.source(), place.kind.name()))
             };
             command = match (value, &place.prefix) {
                 (None, Some(_)) => command,
                 (None, None) => return not("is not known"),
                 (Some(value), prefix) => {
-                    let before = command.of_rule(prefix.as_deref().unwrap_or_default());
+                    let before = command.rule_text(prefix.as_deref().unwrap_or_default());
                     match before.value(&value) {
                         Some(command) => command,
                         None => return not("cannot be written in a command"),
@@ -232,26 +230,27 @@ impl Template {
 }
 
 /// `sda`, `sda and sdb`, `sda, sdb, sdc, sdd and 8 more`.
-fn listed(which: &[&Subject]) -> String {
+fn list_subjects(which: &[&Subject]) -> String {
     let names: Vec<&str> = which.iter().map(|subject| subject.name()).collect();
     match names.as_slice() {
         [] => "something".to_owned(),
         [one] => (*one).to_owned(),
-        [some @ .., last] if some.len() < NAMED => format!("{} and {last}", some.join(", ")),
-        many => first_of(many, NAMED),
+        [some @ .., last] if some.len() < MAX_NAMED_ELEMENTS => {
+            format!("{} and {last}", some.join(", "))
+        }
+        many => names_and_count(many, MAX_NAMED_ELEMENTS),
     }
 }
 
-/// A possible placeholder.
 struct PlaceholderMatch<'s> {
-    /// Its place, braces included.
+    /// Braces included.
     range: Range<usize>,
     name: &'s str,
     prefix: Option<&'s str>,
     in_code: bool,
 }
 
-/// The placeholders of a text, in order. Each character is examined once, from the brace before it.
+/// The placeholders of a text, in order. Each character is examined once.
 struct PlaceholderMatches<'s> {
     source: &'s str,
     rest: Peekable<CharIndices<'s>>,
@@ -269,33 +268,33 @@ impl<'s> PlaceholderMatches<'s> {
         }
     }
 
-    fn step(&mut self) -> Option<(usize, char)> {
+    fn next_char(&mut self) -> Option<(usize, char)> {
         let (at, c) = self.rest.next()?;
         self.in_code ^= c == '`';
         self.before = Some(c);
         Some((at, c))
     }
 
-    /// The following characters that pass the test.
-    fn run(&mut self, fits: impl Fn(char) -> bool) -> &'s str {
-        let start = self.at();
+    fn take_matching(&mut self, fits: impl Fn(char) -> bool) -> &'s str {
+        let start = self.position();
         while self.rest.peek().is_some_and(|(_, c)| fits(*c)) {
-            self.step();
+            self.next_char();
         }
-        self.source.get(start..self.at()).unwrap_or_default()
+        self.source.get(start..self.position()).unwrap_or_default()
     }
 
-    fn at(&mut self) -> usize {
+    fn position(&mut self) -> usize {
         self.rest.peek().map_or(self.source.len(), |(at, _)| *at)
     }
 
-    /// The text from an opening brace to the closing one.
-    fn inside(&mut self) -> Option<(&'s str, Option<&'s str>)> {
-        let name = self.run(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
+    /// The text after an opening brace up to the closing one.
+    fn parse_braces(&mut self) -> Option<(&'s str, Option<&'s str>)> {
+        let name = self
+            .take_matching(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
         let prefix = self
             .rest
             .next_if(|(_, c)| *c == '?')
-            .map(|_| self.run(|c| !"{}`".contains(c)));
+            .map(|_| self.take_matching(|c| !"{}`".contains(c)));
         self.rest.next_if(|(_, c)| *c == '}')?;
         name.starts_with(|c: char| c.is_ascii_lowercase())
             .then_some((name, prefix))
@@ -308,12 +307,12 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
     fn next(&mut self) -> Option<PlaceholderMatch<'s>> {
         loop {
             let before = self.before;
-            let (start, c) = self.step()?;
+            let (start, c) = self.next_char()?;
             if c != '{' {
                 continue;
             }
             let in_code = self.in_code;
-            let found = self.inside();
+            let found = self.parse_braces();
             self.before = if found.is_some() {
                 Some('}')
             } else {
@@ -321,7 +320,7 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
             };
             if let Some((name, prefix)) = found.filter(|_| before != Some('$')) {
                 return Some(PlaceholderMatch {
-                    range: start..self.at(),
+                    range: start..self.position(),
                     name,
                     prefix,
                     in_code,
@@ -331,8 +330,8 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
     }
 }
 
-/// Whether a placeholder of a command stands between quotes of its own, which our quotes around the
-/// fact would end, or after a backslash, which would consume the first of them.
+/// Whether a placeholder is within quotes, which our quoting would end, or after a backslash, which
+/// would escape our first quote.
 pub fn quotes_a_placeholder(command: &str) -> bool {
     let mut candidates = PlaceholderMatches::find_in(command)
         .map(|candidate| candidate.range.start)
@@ -360,16 +359,16 @@ mod tests {
 
     use super::*;
     use crate::facts::catalog::{self, mount};
-    use crate::facts::{Reading, Source, Why};
+    use crate::facts::{Reading, Source, UnknownReason};
 
     /// The rendered command on the mount of this name; `point` may be unknown.
     fn command(source: &str, subject: &str, point: Option<&str>) -> String {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
         let known = |text: &str| Reading::known(text.to_owned(), Source::Assumed);
-        facts.put(
+        facts.insert(
             &subject,
             &mount::POINT,
-            point.map_or(Reading::unknown(Why::Denied, ""), known),
+            point.map_or(Reading::unknown(UnknownReason::Denied, ""), known),
         );
         Template::parse(source, catalog::find)
             .0
@@ -427,7 +426,7 @@ mod tests {
     fn a_command_in_a_sentence_is_quoted_too() {
         let told = |point: &str| {
             let (subject, mut facts) = (Subject::mount("/"), FactSet::default());
-            facts.know(&subject, &mount::POINT, point.to_owned(), Source::Assumed);
+            facts.insert_known(&subject, &mount::POINT, point.to_owned(), Source::Assumed);
             let source = "{mount.point} lacks a line: `walwise check {mount.point} --format fstab` prints it";
             Template::parse(source, catalog::find)
                 .0
@@ -447,7 +446,7 @@ mod tests {
     #[test]
     fn a_few_elements_are_named_and_the_rest_is_counted() {
         let (template, _) = Template::parse("{which} turns", catalog::find);
-        assert!(template.names_which());
+        assert!(template.uses_which());
         let disks: Vec<Subject> = (0..9).map(|n| Subject::device(format!("sd{n}"))).collect();
         for (count, text) in [
             (0, "something turns"),
@@ -485,7 +484,7 @@ mod tests {
         fn a_fact_in_a_command_is_one_inert_word(value in "[ -~]{0,12}") {
             let line = command("x {mount.point}", "/", Some(&value));
             if let Some(word) = line.strip_prefix("x ") {
-                prop_assert_eq!(shell::word(&value), Some(word.to_owned()));
+                prop_assert_eq!(shell::shell_word(&value), Some(word.to_owned()));
             } else {
                 prop_assert!(line.starts_with("# ") && !line.contains('\n'));
             }

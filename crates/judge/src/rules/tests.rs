@@ -1,11 +1,10 @@
-//! The format as a whole: good files work as written, bad files report their mistakes.
+//! The rule format as a whole: good files work as written, bad files report their mistakes.
 
 mod arbitrary;
 mod bounds {
-    //! The cost of a file that was written to be expensive: its texts, lists and mistakes are
-    //! bounded, and the bound is reported.
+    //! Expensive files: texts, lists and mistakes are bounded, and the bound is reported.
 
-    use crate::rules::diagnostic::TOLD;
+    use crate::rules::diagnostic::MAX_LISTED;
     use crate::rules::load;
 
     /// A rule with this title, reason, command and id.
@@ -45,10 +44,10 @@ mod bounds {
                     let loaded = load::load(
                         "a.toml",
                         &rule(field, &format!("{open}{long}{close}")),
-                        load::Terms::USERS,
+                        load::LoadOptions::USER,
                     );
                     assert!(loaded.rules.is_empty(), "{field} of {text:?}");
-                    assert!(loaded.diags.len() <= TOLD + 1);
+                    assert!(loaded.diags.len() <= MAX_LISTED + 1);
                     let says =
                         |words: &str| loaded.diags.iter().any(|diag| diag.message.contains(words));
                     assert!(
@@ -62,7 +61,7 @@ mod bounds {
         let loaded = load::load(
             "a.toml",
             &rule("title", &format!("\"{}\"", "t".repeat(201))),
-            load::Terms::USERS,
+            load::LoadOptions::USER,
         );
         assert!(
             loaded
@@ -94,9 +93,9 @@ mod bounds {
             let loaded = load::load(
                 "a.toml",
                 &text.repeat(10_000 / text.len()),
-                load::Terms::USERS,
+                load::LoadOptions::USER,
             );
-            let few = 1..=TOLD + 1;
+            let few = 1..=MAX_LISTED + 1;
             assert!(
                 few.contains(&loaded.diags.len()),
                 "{text:?}: {} mistakes",
@@ -109,7 +108,7 @@ mod bounds {
     #[test]
     fn a_file_and_a_list_have_their_largest() {
         let says = |text: &str| {
-            load::load("a.toml", text, load::Terms::USERS)
+            load::load("a.toml", text, load::LoadOptions::USER)
                 .diags
                 .remove(0)
                 .message
@@ -123,23 +122,26 @@ mod bounds {
     }
 }
 mod coverage {
-    //! Whether the examples of the built-in rules exercise every fact of their conditions.
-    //!
-    //! For each fact the outcome of some example must depend on it: without the fact the outcome
-    //! changes. A fact without such an example is either untested or unnecessary.
+    //! Whether the examples of the built-in rules exercise every fact of their conditions: without
+    //! the fact the outcome of some example must change. Otherwise the fact is untested or
+    //! unnecessary.
 
     use std::collections::BTreeSet;
 
     use super::worlds::givens;
-    use crate::facts::{Reading, Value, Why};
-    use crate::rules::model::{Cond, Example, Given, Rule, Test};
+    use crate::facts::{Reading, UnknownReason, Value};
+    use crate::rules::model::{Condition, Example, ExampleFact, Rule, Test};
     use crate::rules::{RuleSet, builtin, examples};
 
-    fn tests_of<'a>(cond: &'a Cond, tests: &mut Vec<&'a Test>) {
+    fn tests_of<'a>(cond: &'a Condition, tests: &mut Vec<&'a Test>) {
         match cond {
-            Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| tests_of(kid, tests)),
-            Cond::Not(kid) | Cond::Every(_, kid) | Cond::Some(_, kid) => tests_of(kid, tests),
-            Cond::Fact(test) => tests.push(test),
+            Condition::All(kids) | Condition::Any(kids) => {
+                kids.iter().for_each(|kid| tests_of(kid, tests));
+            }
+            Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
+                tests_of(kid, tests);
+            }
+            Condition::Fact(test) => tests.push(test),
         }
     }
 
@@ -149,11 +151,11 @@ mod coverage {
         for place in 0.. {
             let mut other = example.clone();
             let given = givens(&mut other);
-            let known = |given: &&mut Given| given.0.name == fact && given.1.is_known();
+            let known = |given: &&mut ExampleFact| given.0.name == fact && given.1.is_known();
             let Some((_, reading)) = given.into_iter().filter(known).nth(place) else {
                 return all;
             };
-            *reading = Reading::<Value>::unknown(Why::Denied, "taken away");
+            *reading = Reading::<Value>::unknown(UnknownReason::Denied, "taken away");
             all.push(other);
         }
         all
@@ -162,7 +164,7 @@ mod coverage {
     /// Whether the outcome of the example depends on the fact.
     fn hangs_on(rule: &Rule, example: &Example, fact: &str) -> bool {
         let truth = |example: &Example| {
-            examples::finding(rule, example)
+            examples::example_finding(rule, example)
                 .trace
                 .map(|trace| trace.truth)
         };
@@ -173,7 +175,7 @@ mod coverage {
 
     #[test]
     fn every_fact_of_a_condition_decides_some_example() {
-        let (set, _) = RuleSet::parse(&builtin::files());
+        let (set, _) = RuleSet::parse(&builtin::builtin_files());
         let mut idle = Vec::new();
         for rule in set.rules() {
             let mut tests = Vec::new();
@@ -196,7 +198,7 @@ mod coverage {
     /// queue/rotational).
     #[test]
     fn no_rule_goes_by_the_rotational_flag() {
-        let (set, _) = RuleSet::parse(&builtin::files());
+        let (set, _) = RuleSet::parse(&builtin::builtin_files());
         for rule in set.rules() {
             let mut tests = Vec::new();
             tests_of(&rule.when, &mut tests);
@@ -223,25 +225,25 @@ mod mutants;
 mod properties;
 mod safety;
 mod scale {
-    //! The work of judging grows linearly with the machine: counted, not timed.
+    //! The work of judging grows linearly with the host: counted, not timed.
     //!
-    //! Machines of one kind are put side by side in one set of facts. The count covers the
-    //! conditions applied to a subject, which dominate the rules' time, and the results.
+    //! Counted are the conditions bound to a subject, which dominate the time of the rules, and the
+    //! results.
 
     use std::collections::BTreeMap;
 
     use super::worlds;
     use crate::facts::{FactSet, KeyInfo, Scope, Subject, catalog};
-    use crate::rules::ground::{BoundCondition, SubjectView};
-    use crate::rules::model::Cond;
+    use crate::rules::bind::{BoundCondition, SubjectView};
+    use crate::rules::model::Condition;
     use crate::rules::{
-        Circumstances, Outcome, RuleSet, all_subjects, builtin, evaluate, subjects,
+        EvaluationOptions, Outcome, RuleSet, all_subjects, builtin, evaluate, rule_subjects,
     };
 
-    /// So many machines in one: a directory on a mount on two disks, with a server and a line for
-    /// the next boot. `known` selects the known value of each fact.
+    /// That many hosts in one: a directory on a mount on two disks, with a server and a boot line.
+    /// `known` selects the known value of each fact.
     fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) -> FactSet {
-        let conds: Vec<&Cond> = set.rules().iter().map(|rule| &rule.when).collect();
+        let conds: Vec<&Condition> = set.rules().iter().map(|rule| &rule.when).collect();
         let values = worlds::values(&conds);
         let mut facts = FactSet::default();
         let put = |facts: &mut FactSet, subject: &Subject| {
@@ -250,10 +252,12 @@ mod scale {
             };
             let of_scope = values.keys().filter_map(info);
             let read = |info: &KeyInfo| {
-                worlds::seen(&values[info.name][known[info.name] % values[info.name].len()])
-                    .remove(0)
+                worlds::observed_reading(
+                    &values[info.name][known[info.name] % values[info.name].len()],
+                )
+                .remove(0)
             };
-            of_scope.for_each(|info| facts.put_value(subject, info, read(info)));
+            of_scope.for_each(|info| facts.insert_value(subject, info, read(info)));
         };
         put(&mut facts, &Subject::host());
         for machine in 0..count {
@@ -261,9 +265,9 @@ mod scale {
             let (target, mount) = (Subject::target(at("data")), Subject::mount(at("data")));
             let (boot, cluster) = (Subject::boot(at("data")), Subject::cluster(at("data")));
             let disks = [Subject::device(at("sda")), Subject::device(at("sdb"))];
-            facts.stand(&target, &mount);
+            facts.add_edge(&target, &mount);
             for disk in &disks {
-                facts.stand(&mount, disk);
+                facts.add_edge(&mount, disk);
             }
             for (from, to) in [
                 (&target, &mount),
@@ -280,19 +284,18 @@ mod scale {
         facts
     }
 
-    /// Conditions in this one.
+    /// The number of conditions in this one.
     fn size(ground: &BoundCondition<'_>) -> usize {
-        1 + ground.kids().iter().map(size).sum::<usize>()
+        1 + ground.children().iter().map(size).sum::<usize>()
     }
 
-    /// The work and the results of judging all rules on these facts: conditions, findings, and
-    /// subjects on which rules do not apply.
+    /// Conditions, findings, and subjects on which rules do not apply.
     fn work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
         let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
         let mut conditions = 0;
         for rule in set.rules() {
-            for subject in subjects(rule, facts).iter().filter(about) {
-                conditions += size(&BoundCondition::on(
+            for subject in rule_subjects(rule, facts).iter().filter(about) {
+                conditions += size(&BoundCondition::with_view(
                     &rule.when,
                     &SubjectView::new(facts, subject),
                 ));
@@ -304,7 +307,7 @@ mod scale {
             &all,
             set,
             facts,
-            Circumstances {
+            EvaluationOptions {
                 live: true,
                 traced: false,
             },
@@ -324,7 +327,7 @@ mod scale {
 
     #[test]
     fn a_thousand_subjects_take_as_much_as_each_by_itself() {
-        let (set, _) = RuleSet::parse(&builtin::files());
+        let (set, _) = RuleSet::parse(&builtin::builtin_files());
         let names = set
             .rules()
             .iter()
@@ -360,7 +363,8 @@ use jiff::civil::{Date, date};
 use proptest::prelude::*;
 
 use super::{
-    Circumstances, Evaluation, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate, examples,
+    Evaluation, EvaluationOptions, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate,
+    examples,
 };
 use crate::facts::{FactSet, Scope, Subject};
 
@@ -380,7 +384,7 @@ pub(super) fn good() -> RuleSet {
 
 #[test]
 fn good_rules_do_what_their_examples_say() {
-    let failures: Vec<String> = examples::run(good().rules())
+    let failures: Vec<String> = examples::run_examples(good().rules())
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -415,8 +419,7 @@ fn bad_rules_say_what_is_wrong_with_them() {
     });
 }
 
-/// A rule about disks skips subjects that are known to stand on none, and is undecided on those
-/// that were not seen.
+/// A rule about disks skips subjects known to have none, and is undecided on unknown stacks.
 #[test]
 fn what_has_no_disks_is_asked_nothing_about_them() {
     let text = r#"
@@ -446,14 +449,14 @@ example = [
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
     let (diskless, unseen) = (Subject::target("/shm"), Subject::target("/fuse"));
     let mut facts = FactSet::default();
-    facts.mention(&diskless);
-    facts.mention(&unseen);
-    facts.rule_out(&diskless, Scope::Device);
+    facts.add_subject(&diskless);
+    facts.add_subject(&unseen);
+    facts.mark_inapplicable(&diskless, Scope::Device);
     let Evaluation { findings, tallies } = evaluate(
         &all_subjects(&facts),
         &set,
         &facts,
-        Circumstances {
+        EvaluationOptions {
             live: true,
             traced: true,
         },
@@ -483,7 +486,7 @@ fn ten_mistakes_are_ten_diagnostics() {
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
 }
 
-/// Loads and renders a text, whatever it is.
+/// Loads and renders any text.
 fn read(text: String) -> (RuleSet, usize) {
     let (set, mistakes) = RuleSet::parse(&[RuleFile {
         name: "any.toml".to_owned(),
@@ -556,14 +559,14 @@ fn every_example_of_a_critical_rule_has_a_remedy() {
         for example in rule
             .examples
             .iter()
-            .filter(|example| example.expect == super::model::Expect::Applies)
+            .filter(|example| example.expect == super::model::ExpectedOutcome::Applies)
         {
-            let finding = super::examples::finding(rule, example);
+            let finding = super::examples::example_finding(rule, example);
             let advised = finding
                 .advice
                 .iter()
                 .any(|advice| advice.change != super::Change::Keep);
-            let told = finding.remedy.is_some_and(|remedy| !remedy.says.is_empty());
+            let told = finding.remedy.is_some_and(|remedy| !remedy.text.is_empty());
             assert!(advised || told, "{}: {}", rule.id, example.name);
         }
     }

@@ -1,31 +1,33 @@
-//! Makes facts of what the arithmetic says of each server. What is not known leaves unknown what
-//! would follow from it, for the same reason.
+//! Writes the sizing of each server as facts. If a needed fact is unknown, the result is unknown
+//! for the same reason.
 
 mod postgres {
-    //! What follows from a PostgreSQL's counters of WAL and checkpoints.
+    //! PostgreSQL: from counters of WAL and checkpoints.
 
-    use super::{Server, Unknown, ends, from};
+    use super::{Server, Unknown, derived_source, range_ends};
     use crate::facts::catalog::cluster::SizeFit;
     use crate::facts::catalog::{mount, postgres};
-    use crate::facts::{FactSet, Reading, Subject, Why};
+    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::servers::{postgres_size, postgres_time};
     use crate::sizing::forecast::Forecast;
-    use crate::sizing::wal::{CheckpointSettings, FEWEST, WalContents, WalCounts, WalSizing};
-    use crate::sizing::{bytes, round_up};
+    use crate::sizing::wal::{
+        CheckpointSettings, MIN_CHECKPOINTS, WalContents, WalCounts, WalSizing,
+    };
+    use crate::sizing::{round_up, whole_bytes};
     use crate::text;
 
-    /// The `checkpoint_timeout` whose price is told, in seconds.
-    const LONGER: f64 = 900.0;
-    /// An average over less than this is none, in seconds.
-    const SHORTEST: f64 = 60.0;
-    /// `wal_buffers` that the server chooses: this part of `shared_buffers`, and at least so many
-    /// bytes (xlog.c).
+    /// The `checkpoint_timeout` whose trade-off is stated, in seconds.
+    const LONGER_TIMEOUT: f64 = 900.0;
+    /// An average over less time means nothing, in seconds.
+    const MIN_COUNTED_SECONDS: f64 = 60.0;
+    /// The automatic `wal_buffers` is this part of `shared_buffers`, with a minimum in bytes
+    /// (xlog.c).
     const PART_OF_BUFFERS: u64 = 32;
     const LEAST_BUFFERS: u64 = 64 << 10;
-    /// Busy times need this much more than the average before files are worth keeping for them.
-    const BURST: f64 = 4.0;
+    /// Peaks need this multiple of the average before WAL files are worth keeping for them.
+    const BURST_FACTOR: f64 = 4.0;
 
-    /// What decides the distance of checkpoints, and what counts them.
+    /// What decides the distance of checkpoints, and counts them.
     const BASIS: [&str; 6] = [
         postgres::WAL_MADE.name(),
         postgres::CHECKPOINTS_TIMED.name(),
@@ -35,48 +37,51 @@ mod postgres {
         postgres::CHECKPOINT_TARGET.name(),
     ];
 
-    /// Puts all of it.
     pub fn derive(facts: &mut FactSet, cluster: &Subject) {
         let server = Server {
             facts,
             subject: cluster,
         };
-        let buffers = server.buffers_share();
-        let rate = server.rate();
-        let sized = server.sizing();
+        let buffers = server.wal_buffers_share();
+        let rate = server.wal_rate();
+        let sized = server.wal_sizing();
         let whole = |rate: &f64| {
             Reading::known(
-                bytes(*rate),
-                from(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
+                whole_bytes(*rate),
+                derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
             )
         };
-        let rate = rate.as_ref().map_or_else(Unknown::of, whole);
-        let on_basis = |value| Reading::known(value, from(&BASIS));
+        let rate = rate.as_ref().map_or_else(Unknown::reading, whole);
+        let on_basis = |value| Reading::known(value, derived_source(&BASIS));
         let told = match &sized {
             Err(why) => Conclusions {
-                busy: why.of(),
-                forced: why.of(),
-                fit: why.of(),
-                size: why.of(),
-                trade: why.of(),
-                recovery: why.of(),
-                longer: why.of(),
-                least: why.of(),
+                busy: why.reading(),
+                forced: why.reading(),
+                fit: why.reading(),
+                size: why.reading(),
+                trade: why.reading(),
+                recovery: why.reading(),
+                longer: why.reading(),
+                least: why.reading(),
             },
             Ok(sizing) => server.conclusions(sizing, &on_basis),
         };
-        facts.put(cluster, &postgres::WAL_BUFFERS_SHARE, buffers);
-        facts.put(cluster, &postgres::WAL_RATE, rate);
-        facts.put(cluster, &postgres::WAL_BUSY_RATE, told.busy.map(bytes));
-        facts.put(cluster, &postgres::CHECKPOINTS_FORCED, told.forced);
-        facts.put(cluster, &postgres::WAL_GROWTH, told.fit);
-        facts.put(cluster, &postgres::WAL_SIZE, told.size);
-        facts.put(cluster, &postgres::WAL_TRADE, told.trade);
-        let (least, most) = ends(&told.recovery);
-        facts.put(cluster, &postgres::RECOVERY_LEAST, least);
-        facts.put(cluster, &postgres::RECOVERY_MOST, most);
-        facts.put(cluster, &postgres::TIMEOUT_TRADE, told.longer);
-        facts.put(cluster, &postgres::MIN_WAL_SIZE_WANTED, told.least);
+        facts.insert(cluster, &postgres::WAL_BUFFERS_SHARE, buffers);
+        facts.insert(cluster, &postgres::WAL_RATE, rate);
+        facts.insert(
+            cluster,
+            &postgres::WAL_BUSY_RATE,
+            told.busy.map(whole_bytes),
+        );
+        facts.insert(cluster, &postgres::CHECKPOINTS_FORCED, told.forced);
+        facts.insert(cluster, &postgres::WAL_GROWTH, told.fit);
+        facts.insert(cluster, &postgres::WAL_SIZE, told.size);
+        facts.insert(cluster, &postgres::WAL_TRADE, told.trade);
+        let (least, most) = range_ends(&told.recovery);
+        facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
+        facts.insert(cluster, &postgres::RECOVERY_MOST, most);
+        facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
+        facts.insert(cluster, &postgres::MIN_WAL_SIZE_WANTED, told.least);
     }
 
     struct Conclusions {
@@ -91,14 +96,14 @@ mod postgres {
     }
 
     impl Server<'_> {
-        /// `wal_buffers` in units of what the server would choose.
-        fn buffers_share(&self) -> Reading<f64> {
+        /// `wal_buffers` relative to the automatic size.
+        fn wal_buffers_share(&self) -> Reading<f64> {
             let share = || {
                 let (now, shared) = (
-                    self.need(&postgres::WAL_BUFFERS)?,
-                    self.need(&postgres::SHARED_BUFFERS)?,
+                    self.require(&postgres::WAL_BUFFERS)?,
+                    self.require(&postgres::SHARED_BUFFERS)?,
                 );
-                let segment = self.need(&postgres::WAL_SEGMENT_SIZE)?;
+                let segment = self.require(&postgres::WAL_SEGMENT_SIZE)?;
                 Ok(now as f64 / (shared / PART_OF_BUFFERS).min(segment).max(LEAST_BUFFERS) as f64)
             };
             let of = [
@@ -106,17 +111,17 @@ mod postgres {
                 postgres::SHARED_BUFFERS.name(),
             ];
             share().map_or_else(
-                |why: Unknown| why.of(),
-                |share| Reading::known(share, from(&of)),
+                |why: Unknown| why.reading(),
+                |share| Reading::known(share, derived_source(&of)),
             )
         }
 
-        /// WAL per second: of all that is counted, or else since the last checkpoint.
-        fn rate(&self) -> Result<f64, Unknown> {
-            // On a standby the position is unknown, and what it counts is not what it replays.
-            let recent = self.need(&postgres::WAL_RECENT)?;
+        /// WAL per second: over all counted time, or else since the last checkpoint.
+        fn wal_rate(&self) -> Result<f64, Unknown> {
+            // A standby does not know its position, and its counters do not count what it replays.
+            let recent = self.require(&postgres::WAL_RECENT)?;
             let per_second = |bytes: u64, micros: f64| {
-                (micros >= SHORTEST * 1e6).then(|| bytes as f64 / (micros / 1e6))
+                (micros >= MIN_COUNTED_SECONDS * 1e6).then(|| bytes as f64 / (micros / 1e6))
             };
             let counted = self
                 .value(&postgres::WAL_MADE)
@@ -124,21 +129,21 @@ mod postgres {
             if let Some(rate) = counted.and_then(|(bytes, micros)| per_second(bytes, micros)) {
                 return Ok(rate);
             }
-            let micros = self.need(&postgres::WAL_RECENT_TIME)?;
+            let micros = self.require(&postgres::WAL_RECENT_TIME)?;
             per_second(recent, micros).ok_or_else(|| {
-                let detail = "the server has not counted its WAL for a minute";
-                Unknown(Reading::unknown(Why::Ambiguous, detail))
+                let detail = "the server has counted its WAL for less than a minute";
+                Unknown(Reading::unknown(UnknownReason::Ambiguous, detail))
             })
         }
 
-        fn sizing(&self) -> Result<WalSizing, Unknown> {
-            let version = self.need(&postgres::VERSION)?;
+        fn wal_sizing(&self) -> Result<WalSizing, Unknown> {
+            let version = self.require(&postgres::VERSION)?;
             let settings = CheckpointSettings {
-                most: self.need(&postgres::MAX_WAL_SIZE)?,
-                segment: self.need(&postgres::WAL_SEGMENT_SIZE)?,
-                timeout: self.need(&postgres::CHECKPOINT_TIMEOUT)? / 1e6,
-                target: self.need(&postgres::CHECKPOINT_TARGET)?,
-                keeps_two: version.number(0) < 11,
+                max_wal_size: self.require(&postgres::MAX_WAL_SIZE)?,
+                segment: self.require(&postgres::WAL_SEGMENT_SIZE)?,
+                timeout: self.require(&postgres::CHECKPOINT_TIMEOUT)? / 1e6,
+                target: self.require(&postgres::CHECKPOINT_TARGET)?,
+                keeps_two_cycles: version.number(0) < 11,
             };
             let contents = || {
                 let (bytes, records) = (
@@ -153,15 +158,16 @@ mod postgres {
                 })
             };
             let counts = WalCounts {
-                rate: self.rate()?,
+                rate: self.wal_rate()?,
                 contents: contents(),
-                timed: self.need(&postgres::CHECKPOINTS_TIMED)?,
-                requested: self.need(&postgres::CHECKPOINTS_REQUESTED)?,
-                seconds: self.need(&postgres::CHECKPOINTS_TIME)? / 1e6,
+                timed: self.require(&postgres::CHECKPOINTS_TIMED)?,
+                requested: self.require(&postgres::CHECKPOINTS_REQUESTED)?,
+                seconds: self.require(&postgres::CHECKPOINTS_TIME)? / 1e6,
             };
             WalSizing::new(settings, counts).ok_or_else(|| {
-                let detail = format!("the server has counted fewer than {FEWEST} checkpoints");
-                Unknown(Reading::unknown(Why::Ambiguous, detail))
+                let detail =
+                    format!("the server has counted fewer than {MIN_CHECKPOINTS} checkpoints");
+                Unknown(Reading::unknown(UnknownReason::Ambiguous, detail))
             })
         }
 
@@ -170,45 +176,47 @@ mod postgres {
             sizing: &WalSizing,
             on_basis: &dyn Fn(String) -> Reading<String>,
         ) -> Conclusions {
-            let (busy, average) = (sizing.busy.most, self.rate().unwrap_or_default());
+            let (busy, average) = (sizing.busy.most, self.wal_rate().unwrap_or_default());
             let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
             let timeout = self
                 .value(&postgres::CHECKPOINT_TIMEOUT)
                 .unwrap_or_default()
                 / 1e6;
-            let fit = sizing.fit(self.free());
+            let fit = sizing.fit(self.free_bytes());
             let no_free = || match self.facts.resolve(self.subject, mount::FREE.info.scope) {
                 Some(mount) => self
                     .facts
                     .get(&mount, &mount::FREE)
                     .map(|_| SizeFit::Enough),
-                None => Reading::unknown(Why::NotCollected, "the file system of its WAL"),
+                None => Reading::unknown(UnknownReason::NotCollected, "the file system of its WAL"),
             };
             let size = fit.and_then(|(_, size)| size);
-            let needed = sizing.size_of_timeout(LONGER);
-            let has_room = self.free().is_some_and(|free| needed <= free / 2);
-            let is_bursty = busy >= average * BURST;
+            let needed = sizing.size_for_timeout(LONGER_TIMEOUT);
+            let has_room = self.free_bytes().is_some_and(|free| needed <= free / 2);
+            let is_bursty = busy >= average * BURST_FACTOR;
             Conclusions {
-                busy: Reading::known(busy, from(&BASIS)),
-                forced: Reading::known(sizing.forced_share() * 100.0, from(&BASIS)),
-                fit: fit.map_or_else(no_free, |(fit, _)| Reading::known(fit, from(&BASIS))),
+                busy: Reading::known(busy, derived_source(&BASIS)),
+                forced: Reading::known(sizing.forced_share() * 100.0, derived_source(&BASIS)),
+                fit: fit.map_or_else(no_free, |(fit, _)| {
+                    Reading::known(fit, derived_source(&BASIS))
+                }),
                 size: size.map_or_else(
-                    || none("no other size is needed, or has room"),
+                    || absent("no other size is needed, or none fits"),
                     |size| on_basis(postgres_size(size)),
                 ),
                 trade: size.map_or_else(
-                    || none("no other size is needed, or has room"),
+                    || absent("no other size is needed, or none fits"),
                     |size| on_basis(self.wal_trade(sizing, size, (most, timeout))),
                 ),
                 recovery: match sizing.recovery(most, timeout) {
-                    _ if self.is_on_platters() => {
-                        none("what replay costs on platters was not measured")
+                    _ if self.is_on_rotating_disk() => {
+                        absent("replay was not measured on rotating disks")
                     }
-                    Some(span) => Reading::known(span, from(&BASIS)),
-                    None => none("this release does not count what its WAL holds"),
+                    Some(span) => Reading::known(span, derived_source(&BASIS)),
+                    None => absent("this release does not count WAL records"),
                 },
-                longer: if has_room && timeout < LONGER {
-                    on_basis(self.longer(sizing, needed, (most, timeout)))
+                longer: if has_room && timeout < LONGER_TIMEOUT {
+                    on_basis(self.timeout_trade(sizing, needed, (most, timeout)))
                 } else {
                     on_basis(String::new())
                 },
@@ -220,65 +228,65 @@ mod postgres {
             }
         }
 
-        /// What a size comes to, beside what there is now.
+        /// What a size costs, compared with the current one.
         fn wal_trade(&self, sizing: &WalSizing, size: u64, (now, timeout): (u64, f64)) -> String {
             format!(
-                "{}: a checkpoint every {} at {}, the rate of busy times{}; full-page images ÷ {}; {}",
+                "{}: a checkpoint every {} at {} of WAL (busy periods{}); full-page images ÷ {}; {}",
                 postgres_size(size),
-                sizing.interval(size).seconds(),
-                rates(sizing),
-                self.since(),
-                sizing.fewer_images(size, timeout).ratio(),
+                sizing.interval(size).seconds_text(),
+                busy_rates_text(sizing),
+                self.since_text(),
+                sizing.image_reduction(size, timeout).ratio_text(),
                 self.wal_recovery(sizing, (size, timeout), (now, timeout)),
             )
         }
 
-        fn longer(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
+        fn timeout_trade(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
             format!(
-                "{} needs max_wal_size = {} at {}, the rate of busy times{}; full-page images ÷ {}; {}",
-                postgres_time(LONGER * 1e6),
+                "{} needs max_wal_size = {} at {} of WAL (busy periods{}); full-page images ÷ {}; {}",
+                postgres_time(LONGER_TIMEOUT * 1e6),
                 postgres_size(needed),
-                rates(sizing),
-                self.since(),
-                sizing.fewer_images(needed, LONGER).ratio(),
-                self.wal_recovery(sizing, (needed, LONGER), now),
+                busy_rates_text(sizing),
+                self.since_text(),
+                sizing.image_reduction(needed, LONGER_TIMEOUT).ratio_text(),
+                self.wal_recovery(sizing, (needed, LONGER_TIMEOUT), now),
             )
         }
 
-        fn since(&self) -> String {
+        fn since_text(&self) -> String {
             self.value(&postgres::WAL_SINCE)
                 .map(|since| format!(" since {since}"))
                 .unwrap_or_default()
         }
 
-        /// Recovery with one size and timeout, and with those in force.
+        /// Recovery with a new size and timeout, and with those in force.
         fn wal_recovery(&self, sizing: &WalSizing, then: (u64, f64), now: (u64, f64)) -> String {
             let of = |(size, timeout)| sizing.recovery(size, timeout);
             match (of(then), of(now)) {
-                _ if self.is_on_platters() => {
-                    "how long recovery takes on platters is not known here".to_owned()
+                _ if self.is_on_rotating_disk() => {
+                    "recovery time on rotating disks is unknown".to_owned()
                 }
                 (Some(then), Some(now)) => {
                     format!(
-                        "recovery after a crash then {}, now {}",
-                        then.seconds(),
-                        now.seconds()
+                        "crash recovery then {}, now {}",
+                        then.seconds_text(),
+                        now.seconds_text()
                     )
                 }
-                _ => "how long recovery takes is not known here".to_owned(),
+                _ => "recovery time is unknown".to_owned(),
             }
         }
     }
 
-    fn none<T>(detail: &str) -> Reading<T> {
-        Reading::unknown(Why::Absent, detail)
+    fn absent<T>(detail: &str) -> Reading<T> {
+        Reading::unknown(UnknownReason::Absent, detail)
     }
 
-    /// Both ends of the rate of busy times: `30 to 45 MiB` a second.
-    fn rates(sizing: &WalSizing) -> String {
+    /// The range of the peak rate: `30 MiB/s to 45 MiB/s`.
+    fn busy_rates_text(sizing: &WalSizing) -> String {
         let (least, most) = (
-            text::bytes(bytes(sizing.busy.least)),
-            text::bytes(bytes(sizing.busy.most)),
+            text::bytes(whole_bytes(sizing.busy.least)),
+            text::bytes(whole_bytes(sizing.busy.most)),
         );
         if least == most {
             format!("{most}/s")
@@ -294,14 +302,14 @@ mod postgres {
         use crate::facts::{ServerKind, Source};
         use crate::version::Version;
 
-        /// A PostgreSQL 16 with its defaults that makes 9 MiB/s for a third of the time.
+        /// A PostgreSQL with default settings that writes 9 MiB/s for a third of the time.
         fn server(free: Option<u64>, major: &str) -> (FactSet, Subject) {
             let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
             let mut facts = FactSet::default();
             let from = || Source::call("test");
             facts.link(&server, &wal);
-            facts.know(&server, &cluster::KIND, ServerKind::Postgres, from());
-            facts.know(
+            facts.insert_known(&server, &cluster::KIND, ServerKind::Postgres, from());
+            facts.insert_known(
                 &server,
                 &postgres::VERSION,
                 Version::parse(major).unwrap(),
@@ -319,7 +327,7 @@ mod postgres {
                 (&postgres::CHECKPOINTS_TIMED, 700),
                 (&postgres::CHECKPOINTS_REQUESTED, 1900),
             ] {
-                facts.know(&server, key, value, from());
+                facts.insert_known(&server, key, value, from());
             }
             for (key, seconds) in [
                 (&postgres::CHECKPOINT_TIMEOUT, 300.0),
@@ -327,11 +335,11 @@ mod postgres {
                 (&postgres::WAL_RECENT_TIME, 5.0),
                 (&postgres::CHECKPOINTS_TIME, 345_600.0),
             ] {
-                facts.know(&server, key, seconds * 1e6, from());
+                facts.insert_known(&server, key, seconds * 1e6, from());
             }
-            facts.know(&server, &postgres::CHECKPOINT_TARGET, 0.9, from());
+            facts.insert_known(&server, &postgres::CHECKPOINT_TARGET, 0.9, from());
             if let Some(free) = free {
-                facts.know(&wal, &mount::FREE, free, from());
+                facts.insert_known(&wal, &mount::FREE, free, from());
             }
             derive(&mut facts, &server);
             (facts, server)
@@ -349,8 +357,8 @@ mod postgres {
                 Some("8GB")
             );
             let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-            let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s, the rate of busy times; full-page images ÷ 1 to 4.2; \
-                    recovery after a crash then";
+            let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s of WAL (busy periods); full-page images ÷ 1 to 4.2; \
+                    crash recovery then";
             assert!(trade.starts_with(told), "{trade}");
             assert_eq!(
                 facts.value(&server, &postgres::WAL_BUFFERS_SHARE),
@@ -374,10 +382,10 @@ mod postgres {
             assert_eq!(facts.value(&unknown_room, &postgres::WAL_GROWTH), None);
             assert_eq!(facts.value(&unknown_room, &postgres::WAL_SIZE), None);
             let (mut facts, standby) = server(Some(1 << 40), "16.4");
-            facts.put(
+            facts.insert(
                 &standby,
                 &postgres::WAL_RECENT,
-                Reading::unknown(Why::Absent, "a standby"),
+                Reading::unknown(UnknownReason::Absent, "a standby"),
             );
             derive(&mut facts, &standby);
             for key in [
@@ -395,35 +403,32 @@ mod postgres {
         #[test]
         fn what_replay_costs_is_not_told_of_platters_or_of_wal_that_nobody_counts() {
             let (mut facts, server) = server(Some(1 << 40), "16.4");
-            facts.put(
+            facts.insert(
                 &server,
                 &postgres::WAL_RECORDS,
-                Reading::unknown(Why::Absent, "13"),
+                Reading::unknown(UnknownReason::Absent, "13"),
             );
             derive(&mut facts, &server);
             let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-            assert!(
-                trade.ends_with("how long recovery takes is not known here"),
-                "{trade}"
-            );
+            assert!(trade.ends_with("recovery time is unknown"), "{trade}");
             assert_eq!(facts.value(&server, &postgres::RECOVERY_MOST), None);
         }
     }
 }
 mod mysql {
-    //! What follows from the counters of a MySQL or MariaDB.
+    //! MySQL and MariaDB: from counters of the redo log.
 
-    use super::{Server, Unknown, ends, from};
+    use super::{Server, Unknown, derived_source, range_ends};
     use crate::facts::catalog::cluster::{KIND, SizeFit};
     use crate::facts::catalog::{mount, mysql};
-    use crate::facts::{FactSet, Reading, ServerKind, Subject, Why};
-    use crate::sizing::bytes;
+    use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
     use crate::sizing::forecast::Forecast;
-    use crate::sizing::redo::{RedoCounts, SHORTEST};
+    use crate::sizing::redo::{MIN_COUNTED_SECONDS, RedoCounts};
+    use crate::sizing::whole_bytes;
     use crate::text;
 
-    /// The largest `innodb_log_buffer_size` that is advised.
-    const LARGEST_BUFFER: u64 = 256 << 20;
+    /// The largest advised `innodb_log_buffer_size`.
+    const MAX_LOG_BUFFER: u64 = 256 << 20;
 
     const BASIS: [&str; 3] = [
         mysql::REDO_SIZE.name(),
@@ -431,45 +436,43 @@ mod mysql {
         mysql::UPTIME.name(),
     ];
 
-    /// Puts all of it.
     pub fn derive(facts: &mut FactSet, cluster: &Subject) {
         let server = Server {
             facts,
             subject: cluster,
         };
         let size = server.redo_size();
-        let buffer = server.buffer();
-        let counts = server.counts();
+        let buffer = server.wanted_log_buffer();
+        let counts = server.redo_counts();
         let of = |value: fn(&RedoCounts) -> f64| match &counts {
-            Ok(counts) => Reading::known(value(counts), from(&BASIS)),
-            Err(why) => why.of(),
+            Ok(counts) => Reading::known(value(counts), derived_source(&BASIS)),
+            Err(why) => why.reading(),
         };
-        let rate = of(|counts| counts.rate).map(bytes);
-        let lasts = of(|counts| counts.lasts() * 1e6);
+        let rate = of(|counts| counts.rate).map(whole_bytes);
+        let lasts = of(|counts| counts.lasting_seconds() * 1e6);
         let recovery = counts
             .as_ref()
-            .map_or_else(Unknown::of, |counts| server.redo_recovery(counts));
-        let (least, most) = ends(&recovery);
-        let (fit, wanted, trade) = server.judged(&counts);
-        facts.put(cluster, &mysql::REDO_SIZE, size);
-        facts.put(cluster, &mysql::REDO_RATE, rate);
-        facts.put(cluster, &mysql::REDO_LASTS, lasts);
-        facts.put(cluster, &mysql::RECOVERY_LEAST, least);
-        facts.put(cluster, &mysql::RECOVERY_MOST, most);
-        facts.put(cluster, &mysql::REDO_FIT, fit);
-        facts.put(cluster, &mysql::REDO_WANTED, wanted);
-        facts.put(cluster, &mysql::REDO_TRADE, trade);
-        facts.put(cluster, &mysql::LOG_BUFFER_WANTED, buffer);
+            .map_or_else(Unknown::reading, |counts| server.redo_recovery(counts));
+        let (least, most) = range_ends(&recovery);
+        let (fit, wanted, trade) = server.redo_fit(&counts);
+        facts.insert(cluster, &mysql::REDO_SIZE, size);
+        facts.insert(cluster, &mysql::REDO_RATE, rate);
+        facts.insert(cluster, &mysql::REDO_LASTS, lasts);
+        facts.insert(cluster, &mysql::RECOVERY_LEAST, least);
+        facts.insert(cluster, &mysql::RECOVERY_MOST, most);
+        facts.insert(cluster, &mysql::REDO_FIT, fit);
+        facts.insert(cluster, &mysql::REDO_WANTED, wanted);
+        facts.insert(cluster, &mysql::REDO_TRADE, trade);
+        facts.insert(cluster, &mysql::LOG_BUFFER_WANTED, buffer);
     }
 
     impl Server<'_> {
-        /// The size of the redo log by the one setting that decides it: MariaDB's file, of which
-        /// there is one from 10.5 on, or the capacity of MySQL 8.0.30 and later. Before these it
-        /// was a product of two settings.
+        /// The size by a single setting: MariaDB's one file from 10.5 on, or MySQL's capacity from
+        /// 8.0.30 on. Earlier it was the product of two settings.
         fn redo_size(&self) -> Reading<u64> {
             let size = || {
-                let version = self.need(&mysql::VERSION)?;
-                let (kind, key, first) = match self.need(&KIND)? {
+                let version = self.require(&mysql::VERSION)?;
+                let (kind, key, first) = match self.require(&KIND)? {
                     ServerKind::Mariadb => ("MariaDB", &mysql::LOG_FILE_SIZE, [10, 5, 0]),
                     ServerKind::Mysql | ServerKind::Postgres => {
                         ("MySQL", &mysql::REDO_CAPACITY, [8, 0, 30])
@@ -477,20 +480,23 @@ mod mysql {
                 };
                 if [0, 1, 2].map(|part| version.number(part)) < first {
                     let detail = format!(
-                        "{kind} {} has several files of redo, and how many is not read",
+                        "{kind} {} has several redo files; their number is not read",
                         version.base()
                     );
-                    return Err(Unknown(Reading::unknown(Why::NotCollected, detail)));
+                    return Err(Unknown(Reading::unknown(
+                        UnknownReason::NotCollected,
+                        detail,
+                    )));
                 }
-                Ok((self.need(key)?, key.name()))
+                Ok((self.require(key)?, key.name()))
             };
             size().map_or_else(
-                |why| why.of(),
-                |(size, name)| Reading::known(size, from(&[name])),
+                |why| why.reading(),
+                |(size, name)| Reading::known(size, derived_source(&[name])),
             )
         }
 
-        fn counts(&self) -> Result<RedoCounts, Unknown> {
+        fn redo_counts(&self) -> Result<RedoCounts, Unknown> {
             let capacity = match self.redo_size() {
                 Reading::Known { value, .. } => value,
                 Reading::Unknown {
@@ -505,8 +511,8 @@ mod mysql {
                     }));
                 }
             };
-            let seconds = self.need(&mysql::UPTIME)? / 1e6;
-            let written = self.need(&mysql::REDO_WRITTEN)?;
+            let seconds = self.require(&mysql::UPTIME)? / 1e6;
+            let written = self.require(&mysql::REDO_WRITTEN)?;
             let rate = written as f64 / seconds.max(1.0);
             Ok(RedoCounts {
                 capacity,
@@ -516,18 +522,18 @@ mod mysql {
             })
         }
 
-        fn judged(
+        fn redo_fit(
             &self,
             counts: &Result<RedoCounts, Unknown>,
         ) -> (Reading<SizeFit>, Reading<String>, Reading<String>) {
             let counts = match counts {
                 Ok(counts) => counts,
-                Err(why) => return (why.of(), why.of(), why.of()),
+                Err(why) => return (why.reading(), why.reading(), why.reading()),
             };
             let unsettled = || {
-                if counts.seconds < SHORTEST {
+                if counts.seconds < MIN_COUNTED_SECONDS {
                     return Reading::unknown(
-                        Why::Ambiguous,
+                        UnknownReason::Ambiguous,
                         "the server has run for less than an hour",
                     );
                 }
@@ -536,19 +542,29 @@ mod mysql {
                         .facts
                         .get(&mount, &mount::FREE)
                         .map(|_| SizeFit::Enough),
-                    None => Reading::unknown(Why::NotCollected, "the file system of its redo log"),
+                    None => Reading::unknown(
+                        UnknownReason::NotCollected,
+                        "the file system of its redo log",
+                    ),
                 }
             };
-            let judged = counts.fit(self.free());
-            let fit = judged.map_or_else(unsettled, |(fit, _)| Reading::known(fit, from(&BASIS)));
-            let none = || Reading::unknown(Why::Absent, "no other size is needed, or has room");
+            let judged = counts.fit(self.free_bytes());
+            let fit = judged.map_or_else(unsettled, |(fit, _)| {
+                Reading::known(fit, derived_source(&BASIS))
+            });
+            let none = || {
+                Reading::unknown(
+                    UnknownReason::Absent,
+                    "no other size is needed, or none fits",
+                )
+            };
             match judged.and_then(|(_, size)| size) {
                 Some(size) => {
                     let (wanted, trade) = (size.to_string(), self.redo_trade(counts, size));
                     (
                         fit,
-                        Reading::known(wanted, from(&BASIS)),
-                        Reading::known(trade, from(&BASIS)),
+                        Reading::known(wanted, derived_source(&BASIS)),
+                        Reading::known(trade, derived_source(&BASIS)),
                     )
                 }
                 None => (fit, none(), none()),
@@ -560,55 +576,55 @@ mod mysql {
                 capacity: size,
                 ..*counts
             };
-            let lasts =
-                |counts: &RedoCounts| Forecast::between(counts.lasts(), counts.lasts()).seconds();
+            let lasts = |counts: &RedoCounts| {
+                Forecast::between(counts.lasting_seconds(), counts.lasting_seconds()).seconds_text()
+            };
             format!(
                 "{}: it lasts {} at {}/s, the average since the start {} ago, now {}; {}",
                 text::bytes(size),
                 lasts(&then),
-                text::bytes(bytes(counts.rate)),
-                Forecast::between(counts.seconds, counts.seconds).seconds(),
+                text::bytes(whole_bytes(counts.rate)),
+                Forecast::between(counts.seconds, counts.seconds).seconds_text(),
                 lasts(counts),
                 match (
-                    self.is_on_platters(),
+                    self.is_on_rotating_disk(),
                     RedoCounts::recovery(size),
                     RedoCounts::recovery(counts.capacity)
                 ) {
-                    (true, ..) =>
-                        "how long recovery takes on platters is not known here".to_owned(),
+                    (true, ..) => "recovery time on rotating disks is unknown".to_owned(),
                     (false, then, now) => format!(
-                        "recovery after a crash of a full log then {}, now {}",
-                        then.seconds(),
-                        now.seconds()
+                        "crash recovery with a full log then {}, now {}",
+                        then.seconds_text(),
+                        now.seconds_text()
                     ),
                 }
             )
         }
 
-        /// Recovery after a crash now, by the redo that is not in the data files yet.
+        /// Crash recovery now, from the redo not yet in the data files.
         fn redo_recovery(&self, counts: &RedoCounts) -> Reading<Forecast> {
-            let detail = match (counts.age, self.is_on_platters()) {
+            let detail = match (counts.age, self.is_on_rotating_disk()) {
                 (Some(age), false) => {
                     return Reading::known(
                         RedoCounts::recovery(age),
-                        from(&[mysql::CHECKPOINT_AGE.name()]),
+                        derived_source(&[mysql::CHECKPOINT_AGE.name()]),
                     );
                 }
-                (Some(_), true) => "what replay costs on platters was not measured",
-                (None, _) => "the server does not say how old its checkpoint is",
+                (Some(_), true) => "replay was not measured on rotating disks",
+                (None, _) => "the server does not report its checkpoint age",
             };
-            Reading::unknown(Why::Absent, detail)
+            Reading::unknown(UnknownReason::Absent, detail)
         }
 
-        /// Twice the log buffer, where sessions have waited for it.
-        fn buffer(&self) -> Reading<String> {
+        /// Twice the log buffer, if sessions have waited for it.
+        fn wanted_log_buffer(&self) -> Reading<String> {
             let wanted = || {
                 let (now, waits) = (
-                    self.need(&mysql::LOG_BUFFER_SIZE)?,
-                    self.need(&mysql::LOG_WAITS)?,
+                    self.require(&mysql::LOG_BUFFER_SIZE)?,
+                    self.require(&mysql::LOG_WAITS)?,
                 );
                 let twice = now.saturating_mul(2);
-                let is_wanted = waits > 0 && twice <= LARGEST_BUFFER;
+                let is_wanted = waits > 0 && twice <= MAX_LOG_BUFFER;
                 Ok(if is_wanted {
                     twice.to_string()
                 } else {
@@ -617,8 +633,8 @@ mod mysql {
             };
             let of = [mysql::LOG_BUFFER_SIZE.name(), mysql::LOG_WAITS.name()];
             wanted().map_or_else(
-                |why: Unknown| why.of(),
-                |wanted| Reading::known(wanted, from(&of)),
+                |why: Unknown| why.reading(),
+                |wanted| Reading::known(wanted, derived_source(&of)),
             )
         }
     }
@@ -629,7 +645,6 @@ use crate::facts::catalog::device::{self, Medium};
 use crate::facts::catalog::{cluster, mount};
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, ServerKind, Source, Subject};
 
-/// Puts what follows from the counters of every server into the set.
 pub fn derive(facts: &mut FactSet) {
     let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
     for subject in clusters {
@@ -641,24 +656,22 @@ pub fn derive(facts: &mut FactSet) {
     }
 }
 
-/// A server with its facts.
 struct Server<'f> {
     facts: &'f FactSet,
     subject: &'f Subject,
 }
 
-/// The reason why something is unknown, as the reading of whatever would follow.
+/// Why a fact is unknown, for everything derived from it.
 struct Unknown(Reading<()>);
 
 impl Unknown {
-    fn of<T>(&self) -> Reading<T> {
+    fn reading<T>(&self) -> Reading<T> {
         self.0.as_ref().then(|(), _| Reading::not_collected())
     }
 }
 
 impl Server<'_> {
-    /// The value of a fact, or why there is none.
-    fn need<T: FactValue>(&self, key: &Key<T>) -> Result<T, Unknown> {
+    fn require<T: FactValue>(&self, key: &Key<T>) -> Result<T, Unknown> {
         match self.facts.get(self.subject, key) {
             Reading::Known { value, .. } => Ok(value),
             Reading::Unknown {
@@ -678,15 +691,15 @@ impl Server<'_> {
     }
 
     /// Free bytes on the file system of the log.
-    fn free(&self) -> Option<u64> {
+    fn free_bytes(&self) -> Option<u64> {
         self.facts.value(
             &self.facts.resolve(self.subject, Scope::Mount)?,
             &mount::FREE,
         )
     }
 
-    /// Whether pages lie on platters, on which what replay costs was not measured.
-    fn is_on_platters(&self) -> bool {
+    /// Replay speed on rotating disks was not measured.
+    fn is_on_rotating_disk(&self) -> bool {
         let mount = self.facts.resolve(self.subject, Scope::Mount);
         let disks = mount
             .map(|mount| self.facts.disks(&mount))
@@ -694,19 +707,18 @@ impl Server<'_> {
         let turns = |disk: &Subject| {
             self.facts
                 .value(disk, &device::MEDIUM)
-                .is_some_and(Medium::turns)
+                .is_some_and(Medium::is_rotating)
         };
         disks.iter().any(turns)
     }
 }
 
-/// The source of a conclusion.
-fn from(names: &[&str]) -> Source {
+fn derived_source(names: &[&str]) -> Source {
     Source::derived(names.iter().copied())
 }
 
 /// Both ends of a range of seconds, in microseconds.
-fn ends(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
+fn range_ends(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
     (
         span.clone().map(|span| span.least * 1e6),
         span.clone().map(|span| span.most * 1e6),

@@ -1,8 +1,6 @@
-//! The two logs of a drill, line by line: the acknowledgements, kept by the listening machine, and
-//! the pages found when the power was back.
-//!
-//! Other lines are skipped, because a console or a terminal shows other text too. A last line
-//! without its newline does not count, because `ack 12` may be the beginning of `ack 1234`.
+//! The two logs of a drill: acknowledgements, kept by the listening host, and pages found when the
+//! power is back. Other lines are skipped, as consoles print other text too. A last line without
+//! newline does not count: `ack 12` may begin `ack 1234`.
 
 use std::fmt;
 
@@ -10,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use super::stack::StackFingerprint;
 
-/// The first line of both logs.
+/// First line of both logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// The id of the run, so that no two are mixed up.
+pub struct RunHeader {
+    /// Id of the run, so that no two are mixed up.
     pub run: u64,
-    /// The method of writing, as in `wal_sync_method`.
+    /// The method, as a value of wal_sync_method.
     pub method: String,
     pub segments: String,
-    /// When it began, RFC 3339 in UTC.
+    /// Start, RFC 3339 in UTC.
     pub when: String,
-    /// The directory, display-safe.
+    /// The directory; display-safe.
     pub directory: String,
 }
 
-const MARK: &str = "walwise-drill 1";
-/// The prefix of a line with the id of the boot, /proc/sys/kernel/random/boot_id (random(4)).
-pub const BOOT: &str = "boot ";
-/// The last line of a writer that was stopped.
-pub const STOPPED: &str = "stopped";
+const LOG_HEADER: &str = "walwise-drill 1";
+/// Prefix of the line with the boot id, /proc/sys/kernel/random/boot_id (random(4)).
+pub const BOOT_PREFIX: &str = "boot ";
+/// Last line of a writer that was stopped.
+pub const STOPPED_LINE: &str = "stopped";
 
-impl fmt::Display for Head {
+impl fmt::Display for RunHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             run,
@@ -41,16 +39,16 @@ impl fmt::Display for Head {
         } = self;
         write!(
             f,
-            "{MARK} run={run:016x} method={method} segments={segments} when={when} directory={directory}"
+            "{LOG_HEADER} run={run:016x} method={method} segments={segments} when={when} directory={directory}"
         )
     }
 }
 
-impl Head {
-    /// From its line; `None` for any other.
+impl RunHeader {
+    /// `None` for any other line.
     pub fn parse(line: &str) -> Option<Self> {
-        let (_, words) = line.split_once(MARK)?;
-        // The directory comes last, for it may have spaces.
+        let (_, words) = line.split_once(LOG_HEADER)?;
+        // The directory is last: it may contain spaces.
         let (words, directory) = words.split_once(" directory=")?;
         let value = |key: &str| {
             words
@@ -68,77 +66,81 @@ impl Head {
     }
 }
 
-/// The log of acknowledgements.
+/// Log of acknowledgements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Acknowledged {
-    /// The run that it belongs to.
-    pub head: Head,
-    /// The boot in which it was written; empty where that is unknown.
+pub struct AckLog {
+    pub header: RunHeader,
+    /// Boot id at the time of writing; empty if unknown.
     pub boot: String,
-    /// The stack below the directory.
+    /// Stack below the directory.
     pub stack: StackFingerprint,
-    /// The highest number; the writer counts from 1 without gaps. 0 for none.
-    pub last: u64,
-    /// Whether the writer was stopped rather than cut off.
-    pub stopped: bool,
+    /// Highest acknowledged number: the writer counts from 1 without gaps. 0 for none.
+    pub last_number: u64,
+    /// True if the writer was stopped, not cut off.
+    pub was_stopped: bool,
 }
 
-/// Parses the log of acknowledgements. The error is a sentence.
-pub fn acknowledged(text: &str) -> Result<Acknowledged, String> {
-    let mut found: Option<Acknowledged> = None;
-    for line in whole_lines(text) {
-        if let Some(head) = Head::parse(line) {
+/// The error is a sentence.
+pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
+    let mut found: Option<AckLog> = None;
+    for line in complete_lines(text) {
+        if let Some(head) = RunHeader::parse(line) {
             if found
                 .as_ref()
-                .is_some_and(|found| found.head.run != head.run)
+                .is_some_and(|found| found.header.run != head.run)
             {
-                return Err("it holds two runs; give the log of one".to_owned());
+                return Err("it has two runs; give the log of one".to_owned());
             }
-            found = Some(found.unwrap_or(Acknowledged {
-                head,
+            found = Some(found.unwrap_or(AckLog {
+                header: head,
                 boot: String::new(),
                 stack: StackFingerprint::default(),
-                last: 0,
-                stopped: false,
+                last_number: 0,
+                was_stopped: false,
             }));
         } else if let Some(found) = &mut found {
             if let Some(number) = line.strip_prefix("ack ") {
-                found.last = found.last.max(number.trim_end().parse().unwrap_or(0));
-            } else if let Some(boot) = line.strip_prefix(BOOT) {
+                found.last_number = found
+                    .last_number
+                    .max(number.trim_end().parse().unwrap_or(0));
+            } else if let Some(boot) = line.strip_prefix(BOOT_PREFIX) {
                 boot.trim_end().clone_into(&mut found.boot);
-            } else if line.trim_end() == STOPPED {
-                found.stopped = true;
+            } else if line.trim_end() == STOPPED_LINE {
+                found.was_stopped = true;
             } else {
-                found.stack.take(line);
+                found.stack.parse_line(line);
             }
         }
     }
     found.ok_or_else(|| {
-        format!("no line of it begins with `{MARK}`; it is what `walwise drill write` printed")
+        format!("no line begins with `{LOG_HEADER}`; give the output of `walwise drill write`")
     })
 }
 
-/// Numbers as ranges, both ends included, in order.
-pub type Ranges = Vec<(u64, u64)>;
+/// Ascending ranges of numbers, both ends included.
+pub type NumberRanges = Vec<(u64, u64)>;
 
-/// The log of surviving pages.
+/// Log of surviving pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Survived {
-    /// The run that it belongs to.
-    pub head: Head,
-    /// The boot in which it was read; empty where that is unknown.
+pub struct SurvivorLog {
+    pub header: RunHeader,
+    /// Boot id at the time of reading; empty if unknown.
     pub boot: String,
-    /// The stack below the directory.
+    /// Stack below the directory.
     pub stack: StackFingerprint,
-    /// The numbers of whole pages.
-    pub pages: Ranges,
-    /// When it was read, RFC 3339 in UTC.
+    /// Numbers of complete pages.
+    pub pages: NumberRanges,
+    /// Time of reading, RFC 3339 in UTC.
     pub when: String,
 }
 
-impl fmt::Display for Survived {
+impl fmt::Display for SurvivorLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n{BOOT}{}\n{}", self.head, self.boot, self.stack)?;
+        write!(
+            f,
+            "{}\n{BOOT_PREFIX}{}\n{}",
+            self.header, self.boot, self.stack
+        )?;
         for (from, to) in &self.pages {
             writeln!(f, "survived {from}-{to}")?;
         }
@@ -146,22 +148,25 @@ impl fmt::Display for Survived {
     }
 }
 
-/// Parses the output of [`Survived`]. The error is a sentence.
-pub fn survived(text: &str) -> Result<Survived, String> {
-    let mut lines = whole_lines(text);
-    let head = lines.find_map(Head::parse).ok_or_else(|| {
-        format!("no line of it begins with `{MARK}`; it is what `walwise drill read` printed")
+/// Parses the [`Display`](fmt::Display) format. The error is a sentence.
+pub fn parse_survivor_log(text: &str) -> Result<SurvivorLog, String> {
+    let mut lines = complete_lines(text);
+    let head = lines.find_map(RunHeader::parse).ok_or_else(|| {
+        format!("no line begins with `{LOG_HEADER}`; give the output of `walwise drill read`")
     })?;
-    let (mut boot, mut stack, mut pages) =
-        (String::new(), StackFingerprint::default(), Ranges::new());
+    let (mut boot, mut stack, mut pages) = (
+        String::new(),
+        StackFingerprint::default(),
+        NumberRanges::new(),
+    );
     for line in lines {
-        stack.take(line);
-        if let Some(named) = line.strip_prefix(BOOT) {
+        stack.parse_line(line);
+        if let Some(named) = line.strip_prefix(BOOT_PREFIX) {
             named.trim_end().clone_into(&mut boot);
         }
         if let Some(when) = line.strip_prefix("read ") {
-            return Ok(Survived {
-                head,
+            return Ok(SurvivorLog {
+                header: head,
                 boot,
                 stack,
                 pages,
@@ -173,15 +178,15 @@ pub fn survived(text: &str) -> Result<Survived, String> {
             .and_then(|range| range.trim_end().split_once('-'));
         if let Some((from, to)) = range {
             let (Ok(from), Ok(to)) = (from.parse(), to.parse()) else {
-                return Err(format!("`{line}` is no range of numbers"));
+                return Err(format!("`{line}` is not a range of numbers"));
             };
             pages.push((from, to));
         }
     }
-    Err("its end is missing, the line that begins with `read`".to_owned())
+    Err("its last line, which begins with `read`, is missing".to_owned())
 }
 
-fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
+fn complete_lines(text: &str) -> impl Iterator<Item = &str> {
     let whole = text
         .rfind('\n')
         .map_or("", |end| text.get(..=end).unwrap_or_default());
@@ -194,8 +199,8 @@ mod tests {
 
     use super::*;
 
-    fn head() -> Head {
-        Head {
+    fn head() -> RunHeader {
+        RunHeader {
             run: 0xabc,
             method: "fdatasync".to_owned(),
             segments: "recycled".to_owned(),
@@ -204,13 +209,13 @@ mod tests {
         }
     }
 
-    fn log(last: u64) -> Acknowledged {
-        Acknowledged {
-            head: head(),
+    fn log(last: u64) -> AckLog {
+        AckLog {
+            header: head(),
             boot: String::new(),
             stack: StackFingerprint::default(),
-            last,
-            stopped: false,
+            last_number: last,
+            was_stopped: false,
         }
     }
 
@@ -218,13 +223,13 @@ mod tests {
     fn which_boot_it_was_and_how_it_ended_is_told() {
         let text = format!("{}\nboot 7a-b\nack 1\n", head());
         assert_eq!(
-            acknowledged(&text),
-            Ok(Acknowledged {
+            parse_ack_log(&text),
+            Ok(AckLog {
                 boot: "7a-b".to_owned(),
                 ..log(1)
             })
         );
-        assert!(acknowledged(&(text + "stopped\n")).unwrap().stopped);
+        assert!(parse_ack_log(&(text + "stopped\n")).unwrap().was_stopped);
     }
 
     #[test]
@@ -233,45 +238,48 @@ mod tests {
             "login: \n{}\nack 1\nack 2\r\nkernel: noise\nack 34\nack 35",
             head()
         );
-        assert_eq!(acknowledged(&text), Ok(log(34)));
+        assert_eq!(parse_ack_log(&text), Ok(log(34)));
         assert_eq!(
-            acknowledged(&format!("{}\n", head())).map(|found| found.last),
+            parse_ack_log(&format!("{}\n", head())).map(|found| found.last_number),
             Ok(0)
         );
-        assert!(acknowledged("ack 1\n").is_err());
-        let other = Head { run: 1, ..head() };
-        assert!(acknowledged(&format!("{}\nack 5\n{other}\nack 7\n", head())).is_err());
+        assert!(parse_ack_log("ack 1\n").is_err());
+        let other = RunHeader { run: 1, ..head() };
+        assert!(parse_ack_log(&format!("{}\nack 5\n{other}\nack 7\n", head())).is_err());
     }
 
     #[test]
     fn what_was_found_is_read_back() {
         let mut stack = StackFingerprint::default();
-        assert!(stack.take("stack device 1 device.model=A = B") && !stack.take("stack trace"));
+        assert!(
+            stack.parse_line("stack device 1 device.model=A = B")
+                && !stack.parse_line("stack trace")
+        );
         let when = "2026-01-02T04:00:00Z".to_owned();
-        let found = Survived {
-            head: head(),
+        let found = SurvivorLog {
+            header: head(),
             boot: "7a".to_owned(),
             stack,
             pages: vec![(3, 9), (11, 11)],
             when,
         };
-        assert_eq!(survived(&found.to_string()), Ok(found.clone()));
+        assert_eq!(parse_survivor_log(&found.to_string()), Ok(found.clone()));
         assert!(
-            survived(&format!("{}\nsurvived 1-2\n", head())).is_err(),
+            parse_survivor_log(&format!("{}\nsurvived 1-2\n", head())).is_err(),
             "the end is missing"
         );
-        assert!(survived(&format!("{}\nsurvived 1-x\nread now\n", head())).is_err());
+        assert!(parse_survivor_log(&format!("{}\nsurvived 1-x\nread now\n", head())).is_err());
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "(walwise-drill 1 run=0 method=a segments=b when=c directory=d\n|ack [0-9]{0,30}\n|survived [0-9]{0,3}-[0-9]{0,3}\n|read x\n|\\PC{0,20}|\n){0,12}") {
-            if let Ok(found) = acknowledged(&text) {
-                let named = text.contains(&format!("ack {}", found.last)) || text.contains("ack 0");
-                prop_assert!(found.last == 0 || named);
+            if let Ok(found) = parse_ack_log(&text) {
+                let named = text.contains(&format!("ack {}", found.last_number)) || text.contains("ack 0");
+                prop_assert!(found.last_number == 0 || named);
             }
-            if let Ok(found) = survived(&text) {
-                prop_assert_eq!(survived(&found.to_string()), Ok(found));
+            if let Ok(found) = parse_survivor_log(&text) {
+                prop_assert_eq!(parse_survivor_log(&found.to_string()), Ok(found));
             }
         }
     }

@@ -1,49 +1,50 @@
-//! The outcome of a drill: the acknowledged commits that are lost.
+//! Result of a drill: the acknowledged commits that are lost.
 
-use super::log::{Acknowledged, Survived};
-use super::{PAGES, log::Ranges};
+use super::log::{AckLog, SurvivorLog};
+use super::{PAGES, log::NumberRanges};
 
-/// The outcome of a drill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrillResult {
-    /// The number of acknowledged commits.
     pub acknowledged: u64,
-    /// The number of them that could be searched for: a cyclic WAL holds only the newest.
+    /// Acknowledged commits that could be searched for: a cyclic WAL holds only the newest.
     pub examined: u64,
-    /// The lost ones.
-    pub lost: Ranges,
+    pub lost_ranges: NumberRanges,
 }
 
 impl DrillResult {
-    /// The number of lost commits.
-    pub fn lost(&self) -> u64 {
-        self.lost.iter().map(|(from, to)| to - from + 1).sum()
+    pub fn lost_count(&self) -> u64 {
+        self.lost_ranges
+            .iter()
+            .map(|(from, to)| to - from + 1)
+            .sum()
     }
 }
 
-/// Why these logs prove nothing about a power cut, in a sentence; `None` where they do.
-pub fn no_cut(acknowledged: &Acknowledged, survived: &Survived) -> Option<&'static str> {
-    if acknowledged.stopped {
-        Some("the writer was stopped before the power was cut, and what it wrote last had its time")
+/// Why these logs do not prove a power cut, as a sentence; `None` if they do.
+pub fn missing_cut_reason(acknowledged: &AckLog, survived: &SurvivorLog) -> Option<&'static str> {
+    if acknowledged.was_stopped {
+        Some(
+            "the writer was stopped before the power cut, so its last writes had time to reach the disk",
+        )
     } else if acknowledged.boot.is_empty() || survived.boot.is_empty() {
-        Some("the logs do not say whether the machine was started again in between")
+        Some("the logs do not show whether the host was restarted in between")
     } else if acknowledged.boot == survived.boot {
-        Some("the machine was not started again in between, so no power was cut")
+        Some("the host was not restarted in between, so the power was not cut")
     } else {
         None
     }
 }
 
-/// Compares the two logs. The error is a sentence.
-pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<DrillResult, String> {
-    if acknowledged.head.run != survived.head.run {
+/// The error is a sentence.
+pub fn compare(acknowledged: &AckLog, survived: &SurvivorLog) -> Result<DrillResult, String> {
+    if acknowledged.header.run != survived.header.run {
         return Err(format!(
-            "the logs are of two runs: {:016x} was acknowledged, {:016x} was read",
-            acknowledged.head.run, survived.head.run
+            "the logs are of different runs: {:016x} acknowledged, {:016x} read",
+            acknowledged.header.run, survived.header.run
         ));
     }
-    let newest = acknowledged.last;
-    // The commit in progress at the power cut may have replaced the oldest one.
+    let newest = acknowledged.last_number;
+    // The commit in progress at the power cut may have replaced the oldest.
     let under_way = survived
         .pages
         .iter()
@@ -53,7 +54,7 @@ pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Drill
         .max(newest)
         .saturating_add(1);
     let oldest = under_way.saturating_sub(PAGES) + 1;
-    let mut lost = Ranges::new();
+    let mut lost = NumberRanges::new();
     let mut at = oldest;
     let mut pages = survived.pages.clone();
     pages.sort_unstable();
@@ -72,18 +73,18 @@ pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Drill
     Ok(DrillResult {
         acknowledged: newest,
         examined: (newest + 1).saturating_sub(oldest),
-        lost,
+        lost_ranges: lost,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::log::Head;
+    use super::super::log::RunHeader;
     use super::super::stack::StackFingerprint;
     use super::*;
 
     fn outcome(last: u64, pages: &[(u64, u64)]) -> DrillResult {
-        let head = Head {
+        let head = RunHeader {
             run: 1,
             method: String::new(),
             segments: String::new(),
@@ -91,20 +92,20 @@ mod tests {
             directory: String::new(),
         };
         let stack = StackFingerprint::default();
-        let survived = Survived {
-            head: head.clone(),
+        let survived = SurvivorLog {
+            header: head.clone(),
             boot: "b".to_owned(),
             stack: stack.clone(),
             pages: pages.to_vec(),
             when: String::new(),
         };
         compare(
-            &Acknowledged {
-                head,
+            &AckLog {
+                header: head,
                 boot: "a".to_owned(),
                 stack,
-                last,
-                stopped: false,
+                last_number: last,
+                was_stopped: false,
             },
             &survived,
         )
@@ -113,16 +114,20 @@ mod tests {
 
     #[test]
     fn what_was_acknowledged_and_is_not_there_is_lost() {
-        assert_eq!(outcome(10, &[(1, 10)]).lost(), 0);
-        assert_eq!(outcome(10, &[(1, 11)]).lost(), 0, "one more was under way");
-        assert_eq!(outcome(10, &[(1, 7), (9, 10)]).lost, [(8, 8)]);
-        assert_eq!(outcome(10, &[]).lost, [(1, 10)]);
+        assert_eq!(outcome(10, &[(1, 10)]).lost_count(), 0);
+        assert_eq!(
+            outcome(10, &[(1, 11)]).lost_count(),
+            0,
+            "one more was under way"
+        );
+        assert_eq!(outcome(10, &[(1, 7), (9, 10)]).lost_ranges, [(8, 8)]);
+        assert_eq!(outcome(10, &[]).lost_ranges, [(1, 10)]);
         assert_eq!(
             outcome(0, &[]),
             DrillResult {
                 acknowledged: 0,
                 examined: 0,
-                lost: Vec::new()
+                lost_ranges: Vec::new()
             }
         );
     }
@@ -131,16 +136,16 @@ mod tests {
     fn a_wal_that_goes_round_is_asked_for_what_it_can_hold() {
         // 5001 may have overwritten 2953.
         let whole = outcome(5000, &[(2954, 5000)]);
-        assert_eq!((whole.examined, whole.lost()), (2047, 0));
-        assert_eq!(outcome(5000, &[(2954, 4998)]).lost, [(4999, 5000)]);
+        assert_eq!((whole.examined, whole.lost_count()), (2047, 0));
+        assert_eq!(outcome(5000, &[(2954, 4998)]).lost_ranges, [(4999, 5000)]);
         let old = outcome(5000, &[(1, 2048)]);
         assert_eq!(
-            (old.examined, old.lost()),
+            (old.examined, old.lost_count()),
             (2047, 2047),
             "nothing after the first round arrived"
         );
         assert_eq!(
-            outcome(5000, &[(2956, 5002)]).lost(),
+            outcome(5000, &[(2956, 5002)]).lost_count(),
             0,
             "two more came through, and a third was under way"
         );
@@ -148,7 +153,7 @@ mod tests {
 
     #[test]
     fn logs_of_two_runs_are_not_compared() {
-        let head = |run| Head {
+        let head = |run| RunHeader {
             run,
             method: String::new(),
             segments: String::new(),
@@ -156,19 +161,19 @@ mod tests {
             directory: String::new(),
         };
         let stack = StackFingerprint::default();
-        let survived = Survived {
-            head: head(2),
+        let survived = SurvivorLog {
+            header: head(2),
             boot: "b".to_owned(),
             stack: stack.clone(),
             pages: Vec::new(),
             when: String::new(),
         };
-        let acknowledged = Acknowledged {
-            head: head(1),
+        let acknowledged = AckLog {
+            header: head(1),
             boot: "a".to_owned(),
             stack,
-            last: 3,
-            stopped: false,
+            last_number: 3,
+            was_stopped: false,
         };
         assert!(compare(&acknowledged, &survived).is_err());
     }

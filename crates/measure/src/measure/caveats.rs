@@ -1,119 +1,111 @@
-//! The limits of the figures: found in the samples themselves and in the circumstances of the
-//! probe.
-//!
-//! Each caveat states its meaning in a sentence; some forbid advice to change the method. A caveat
-//! never removes a figure. Excessive speed is a caveat too, because a flush without any cost has
-//! flushed nothing.
+//! Limits of the figures, found in the samples and in the circumstances of the probe. A caveat
+//! never removes a figure; some forbid advice to change the method. Excessive speed is a caveat
+//! too: a flush that costs nothing has flushed nothing.
 
-use super::compare::FEWEST;
-use super::order::{interval, interval_or_span, median_of, quantile, sorted};
+use super::compare::MIN_RUNS;
+use super::order_statistics::{interval, interval_or_span, median_of, quantile, sorted};
 use super::{Caveat, CaveatId, Cell, MeasuredLog, Method, Samples};
 use crate::text;
 
-/// The circumstances of the samples.
+/// Circumstances of the samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleContext {
-    /// The directory of the scratch directory, display-safe.
+    /// Parent of the scratch directory, display-safe.
     pub directory: String,
-    /// When it began, RFC 3339.
+    /// Start, RFC 3339.
     pub when: String,
-    /// Duration in seconds.
     pub seconds: f64,
-    /// Bytes written in all.
+    /// Total bytes written.
     pub bytes_written: u64,
-    /// Whether it was cancelled.
     pub cancelled: bool,
-    /// The cause of an early end, as a clause; `None` without one.
+    /// Cause of an early end, as a clause.
     pub stopped_by: Option<String>,
-    /// The log that is written.
     pub log: MeasuredLog,
-    /// The cost of two readings of the clock, in microseconds.
+    /// Cost of two clock readings, in microseconds.
     pub clock_us: f64,
-    /// The fastest plausible flush here; `None` where no limit is known (memory, ZFS, remote).
+    /// Highest plausible rate; `None` if no limit is known (memory, ZFS, remote).
     pub speed_limit: Option<SpeedLimit>,
-    /// Traffic of the disks while we were idle, before the first write.
-    pub idle: Option<DiskTraffic>,
-    /// Traffic of the disks in each round.
+    /// Disk traffic before our first write.
+    pub idle_traffic: Option<DiskTraffic>,
+    /// Disk traffic of each round.
     pub traffic: Vec<DiskTraffic>,
     pub disks: Vec<String>,
-    /// Processor time that the hypervisor gave to others meanwhile, in percent.
+    /// CPU time that the hypervisor gave to other guests, in percent.
     pub steal_percent: Option<f64>,
-    /// Time during which the machine was suspended, in seconds.
+    /// Seconds of suspend during the probe.
     pub suspended_seconds: f64,
-    /// A sentence about scratch directories of killed probes in the same place, with the command
-    /// that removes one.
+    /// A sentence about scratch directories of killed probes, with the command that removes one.
     pub leftover: Option<String>,
 }
 
-/// The highest plausible rate of flushes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpeedLimit {
-    /// The highest plausible number of commits per second of one session.
+    /// Commits per second, 1 client.
     pub per_second: f64,
-    /// The basis of the limit, with its arithmetic: `any disk`, `a disk of 7,200 rpm (…)`.
-    pub of: String,
-    /// Another explanation of a higher rate; a clause, empty without one.
-    pub or: &'static str,
+    /// What sets the limit, with the arithmetic: `any disk`, `a disk of 7,200 rpm (…)`.
+    pub basis: String,
+    /// Another explanation of a higher rate, as a clause; may be empty.
+    pub alternative: &'static str,
 }
 
 impl SpeedLimit {
-    /// No block device with a volatile or protected cache known today flushes faster; memory does.
-    /// Not for persistent memory.
+    /// No known block device flushes faster, with a volatile or a protected cache; memory does. Not
+    /// for persistent memory.
     pub fn block_device() -> Self {
         Self {
             per_second: 100_000.0,
-            of: "any disk".to_owned(),
-            or: "",
+            basis: "any disk".to_owned(),
+            alternative: "",
         }
     }
 
-    /// One and a half flushes per revolution. Only for a physical disk of known speed, seen from
-    /// its own host and behind no protected cache; the kernel's rotational flag proves nothing.
-    pub fn platter(rpm: u32) -> Self {
+    /// 1.5 flushes per revolution. Only for a physical disk of known speed on its own host, without
+    /// a protected cache; the kernel's rotational flag proves nothing.
+    pub fn spinning_disk(rpm: u32) -> Self {
         let turns = f64::from(rpm) / 60.0;
         Self {
             per_second: 1.5 * turns,
-            of: format!(
+            basis: format!(
                 "a disk of {} rpm ({turns:.0} turns a second, and a flush waits for one)",
-                text::grouped(rpm.into())
+                text::group_digits(rpm.into())
             ),
-            or: ", or the disk has a cache of its own that survives a power failure",
+            alternative: ", or the disk has a cache of its own that survives a power failure",
         }
     }
 }
 
-/// Traffic of the disks over an interval, from their `stat` (Documentation/ABI/stable/sysfs-block).
+/// Disk traffic over an interval, from `stat` (Documentation/ABI/stable/sysfs-block).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskTraffic {
-    /// Length of the interval in seconds.
+    /// Length of the interval.
     pub seconds: f64,
     /// Bytes read.
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Our own part of the bytes written by calls, whether or not they reached the disks.
-    pub ours: u64,
-    /// Our bytes that commits made durable, as a lower bound.
+    /// Bytes written by our own calls, whether or not they reached the disks.
+    pub own_written: u64,
+    /// Lower bound of the bytes that our commits flushed.
     pub flushed: u64,
 }
 
-/// All caveats, the most serious first.
+/// All caveats, most serious first.
 pub fn find(samples: &Samples, seen: &SampleContext) -> Vec<Caveat> {
     let all = [
-        stopped(seen),
-        implausible(samples, seen),
+        early_end(seen),
+        implausible_speed(samples, seen),
         free_flush(samples),
         few_commits(samples),
-        clock(samples, seen),
+        clock_overhead(samples, seen),
         two_pages_faster(samples),
         less_work_slower(samples),
-        not_arrived(seen),
-        suspended(seen),
+        missing_writes(seen),
+        suspension(seen),
         competing_io(seen),
-        unseen_io(samples, seen),
-        steal(seen),
+        unread_counters(samples, seen),
+        cpu_steal(seen),
         direct_refused(samples),
-        leftover(seen),
+        leftover_scratch(seen),
     ];
     all.into_iter().flatten().collect()
 }
@@ -121,26 +113,26 @@ pub fn find(samples: &Samples, seen: &SampleContext) -> Vec<Caveat> {
 fn caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
     Caveat {
         id,
-        says,
+        text: says,
         refuses_advice,
         rounds: Vec::new(),
     }
 }
 
-/// Whether commits with this method were faster than the limit allows.
-pub fn too_fast(samples: &Samples, method: Method, seen: &SampleContext) -> bool {
+/// Whether commits with this method exceed the speed limit.
+pub fn exceeds_speed_limit(samples: &Samples, method: Method, seen: &SampleContext) -> bool {
     let rate = samples.cell(method, 1).and_then(commits_per_second);
     rate.zip(seen.speed_limit.as_ref())
         .is_some_and(|(rate, limit)| rate > limit.per_second)
 }
 
-/// Commits per second of one session, from the median.
+/// Commits per second with 1 client, from the median.
 pub fn commits_per_second(cell: &Cell) -> Option<f64> {
     let median = median_of(&cell.round_medians());
     (median > 0.0).then(|| 1e6 / median)
 }
 
-fn stopped(seen: &SampleContext) -> Option<Caveat> {
+fn early_end(seen: &SampleContext) -> Option<Caveat> {
     let why = seen.stopped_by.as_ref()?;
     Some(caveat(
         CaveatId::Stopped,
@@ -149,31 +141,31 @@ fn stopped(seen: &SampleContext) -> Option<Caveat> {
     ))
 }
 
-fn implausible(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
+fn implausible_speed(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
     let limit = seen.speed_limit.as_ref()?;
     let durable = samples
         .cells
         .iter()
         .filter(|c| c.method.is_durable() && c.pages == 1);
     let cell = durable
-        .filter(|c| too_fast(samples, c.method, seen))
+        .filter(|c| exceeds_speed_limit(samples, c.method, seen))
         .min_by_key(|c| c.method)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a rate for people"
     )]
-    let rate = text::grouped(commits_per_second(cell)? as u64);
+    let rate = text::group_digits(commits_per_second(cell)? as u64);
     let says = format!(
-        "{rate} commits per second with {} exceed what {} can do: flushes are acknowledged but not done{}.",
+        "{rate} commits/s with {} exceed what {} can do: flushes are acknowledged but not done{}.",
         cell.method.name(),
-        limit.of,
-        limit.or
+        limit.basis,
+        limit.alternative
     );
     Some(caveat(CaveatId::ImplausibleSpeed, says, true))
 }
 
-/// A flushed commit of a physical disk takes many times longer than copying a page in memory.
+/// On a physical disk a flushed commit takes many times longer than copying a page in memory.
 fn free_flush(samples: &Samples) -> Option<Caveat> {
     let typical = |method| {
         samples
@@ -183,32 +175,32 @@ fn free_flush(samples: &Samples) -> Option<Caveat> {
     };
     let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.default_method()))?;
     let floor = typical(Method::Floor)?;
-    let says = "A flushed commit took no longer than an unflushed one: nothing is flushed here, as on a file system \
-                in memory or under a library that makes fsync do nothing.";
+    let says = "A flushed commit took no longer than an unflushed one: nothing is flushed here (memory file system, \
+                or a library that disables fsync).";
     (flushed < 1.5 * floor).then(|| caveat(CaveatId::FreeFlush, says.to_owned(), true))
 }
 
 fn few_commits(samples: &Samples) -> Option<Caveat> {
     let commits = samples
         .paced(samples.default_method(), 1)
-        .map_or(0, Cell::count);
+        .map_or(0, Cell::commit_count);
     let says = format!(
-        "Only {commits} paced commits completed; a comparison needs {FEWEST}. Probe for longer."
+        "Only {commits} paced commits completed; a comparison needs {MIN_RUNS}. Probe longer."
     );
-    (commits < FEWEST && !samples.cells.is_empty())
+    (commits < MIN_RUNS && !samples.cells.is_empty())
         .then(|| caveat(CaveatId::FewSamples, says, true))
 }
 
-fn clock(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
+fn clock_overhead(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
     let durable = samples
         .cells
         .iter()
-        .filter(|c| c.method.is_durable() && c.count() > 0);
+        .filter(|c| c.method.is_durable() && c.commit_count() > 0);
     let fastest = durable
         .map(|c| median_of(&c.round_medians()))
         .min_by(f64::total_cmp)?;
     let says = format!(
-        "Reading the clock takes {}, a large part of a commit of {}; differences look smaller than they are.",
+        "Reading the clock takes {}, a large share of a {} commit; real differences are larger than shown.",
         text::micros(seen.clock_us),
         text::micros(fastest)
     );
@@ -223,10 +215,10 @@ fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
         .filter(|(_, one)| *one > 0.0)
         .map(|(two, one)| two / one)
         .collect();
-    if ratios.len() < FEWEST {
+    if ratios.len() < MIN_RUNS {
         return None;
     }
-    let says = "A commit of two pages was faster than one of one page, which the amount written does not explain; \
+    let says = "Two-page commits were faster than one-page commits, although they write more; \
                 the figures depend on more than the method.";
     (interval_or_span(&ratios, 0.01).high < 0.9)
         .then(|| caveat(CaveatId::Inconsistent, says.to_owned(), true))
@@ -243,18 +235,18 @@ fn less_work_slower(samples: &Samples) -> Option<Caveat> {
         .map(|(data, all)| data / all)
         .collect();
     let low = interval(&ratios, 0.01)?.low;
-    let says = "fdatasync took longer than fsync, although it does less work; the figures depend on more than the \
+    let says = "fdatasync took longer than fsync, although it does less; the figures depend on more than the \
                 method.";
     (low > 1.1).then(|| caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
 }
 
-/// At least half of the bytes that commits wrote and flushed must have been written to the disks
-/// below: a mapping that compresses gains nothing on random data.
-fn not_arrived(seen: &SampleContext) -> Option<Caveat> {
+/// At least half of the flushed bytes must reach the disks below: the data is random, so a
+/// compressing layer saves nothing.
+fn missing_writes(seen: &SampleContext) -> Option<Caveat> {
     let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
     let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
     let says = format!(
-        "Commits wrote and flushed {}, but {} counted only {} written: something above the disks answers without writing.",
+        "Commits wrote {}, but {} counted only {}: a layer above the disks acknowledges writes without making them.",
         text::bytes(flushed),
         seen.disks.join(", "),
         text::bytes(written)
@@ -262,34 +254,35 @@ fn not_arrived(seen: &SampleContext) -> Option<Caveat> {
     (flushed > 1 << 20 && written < flushed / 2).then(|| caveat(CaveatId::NotArrived, says, true))
 }
 
-fn suspended(seen: &SampleContext) -> Option<Caveat> {
+fn suspension(seen: &SampleContext) -> Option<Caveat> {
     let says = format!(
-        "The machine was suspended for {:.1} s during the probe; measure again.",
+        "The host was suspended for {:.1} s during the probe; measure again.",
         seen.suspended_seconds
     );
     (seen.suspended_seconds > 0.05).then(|| caveat(CaveatId::Suspended, says, true))
 }
 
-/// It limits no figure; it is here because nothing else looks into that directory.
-fn leftover(seen: &SampleContext) -> Option<Caveat> {
+/// Limits no figure; reported here because nothing else reads that directory.
+fn leftover_scratch(seen: &SampleContext) -> Option<Caveat> {
     Some(caveat(CaveatId::Leftover, seen.leftover.clone()?, false))
 }
 
-/// The least traffic of others that is noticed, in bytes per second.
-const NOTICED: f64 = 1.75e6;
+/// Foreign traffic below this rate, in bytes per second, is ignored.
+const MIN_FOREIGN_RATE: f64 = 1.75e6;
 
-/// Traffic of others: all reads; writes beyond the lower quartile of bytes written per byte of ours
-/// (which covers journal, parity and mirror copies); and all traffic while we were idle.
+/// Foreign traffic: all reads; writes above the lower quartile of disk bytes per byte of ours (this
+/// covers journal, parity and mirrors); and everything before our first write.
 fn competing_io(seen: &SampleContext) -> Option<Caveat> {
-    let ratio = |t: &DiskTraffic| t.written as f64 / (t.ours.max(1)) as f64;
+    let ratio = |t: &DiskTraffic| t.written as f64 / (t.own_written.max(1)) as f64;
     let own = quantile(
         &sorted(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()),
         0.25,
     );
     let foreign =
-        |t: &DiskTraffic| t.read as f64 + (t.written as f64 - own * t.ours as f64).max(0.0);
-    let noticed =
-        |t: &&DiskTraffic| foreign(t) > (0.5 * t.ours as f64).max(NOTICED * t.seconds.max(0.15));
+        |t: &DiskTraffic| t.read as f64 + (t.written as f64 - own * t.own_written as f64).max(0.0);
+    let noticed = |t: &&DiskTraffic| {
+        foreign(t) > (0.5 * t.own_written as f64).max(MIN_FOREIGN_RATE * t.seconds.max(0.15))
+    };
     let disturbed = (1..)
         .zip(&seen.traffic)
         .filter(|(_, traffic)| noticed(traffic));
@@ -298,7 +291,7 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     let seconds: f64 = seen.traffic.iter().map(|t| t.seconds).sum();
     let during = seen.traffic.iter().map(foreign).sum::<f64>() / seconds.max(1e-3);
     let before = seen
-        .idle
+        .idle_traffic
         .map_or(0.0, |t| (t.read + t.written) as f64 / t.seconds.max(1e-3));
     let disks = seen.disks.join(", ");
     #[expect(
@@ -309,7 +302,7 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     let rate = |bytes_per_second: f64| format!("{}/s", text::bytes(bytes_per_second as u64));
     let says = if before > 1e6 {
         format!(
-            "Other I/O used {disks} at {} before the probe began; the figures include waiting for it.",
+            "Other I/O used {disks} at {} before the probe; the figures include waiting for it.",
             rate(before)
         )
     } else if rounds * 10 > seen.traffic.len() {
@@ -327,17 +320,15 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     })
 }
 
-fn unseen_io(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
-    let says = "Whether other I/O used the disks is unknown: their counters could not be read.";
+fn unread_counters(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
+    let says = "Other I/O on the disks is unknown: their counters could not be read.";
     let is_unseen = seen.traffic.is_empty() && samples.rounds() > 0;
     is_unseen.then(|| caveat(CaveatId::UnseenIo, says.to_owned(), false))
 }
 
-fn steal(seen: &SampleContext) -> Option<Caveat> {
+fn cpu_steal(seen: &SampleContext) -> Option<Caveat> {
     let percent = seen.steal_percent.filter(|p| *p > 5.0)?;
-    let says = format!(
-        "The hypervisor gave {percent:.0} % of the processor time to other guests during the probe."
-    );
+    let says = format!("CPU steal was {percent:.0} % during the probe.");
     Some(caveat(CaveatId::Steal, says, false))
 }
 
@@ -365,12 +356,12 @@ mod tests {
         }
     }
 
-    fn quiet() -> SampleContext {
+    fn quiet_context() -> SampleContext {
         let ours = DiskTraffic {
             seconds: 0.1,
             read: 0,
             written: 1 << 20,
-            ours: 1 << 20,
+            own_written: 1 << 20,
             flushed: 1 << 20,
         };
         SampleContext {
@@ -397,7 +388,7 @@ mod tests {
     #[test]
     fn a_quiet_honest_disk_has_none() {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::platter(7_200)),
+            speed_limit: Some(SpeedLimit::spinning_disk(7_200)),
             clock_us: 0.05,
             // Journal and mirror double our writes; that is nobody else's traffic.
             traffic: vec![
@@ -405,12 +396,12 @@ mod tests {
                     seconds: 0.1,
                     read: 0,
                     written: 2 << 20,
-                    ours: 1 << 20,
+                    own_written: 1 << 20,
                     flushed: 1 << 20
                 };
                 20
             ],
-            idle: Some(DiskTraffic {
+            idle_traffic: Some(DiskTraffic {
                 seconds: 0.1,
                 ..DiskTraffic::default()
             }),
@@ -423,19 +414,19 @@ mod tests {
     #[test]
     fn a_platter_cannot_flush_faster_than_it_turns() {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::platter(7_200)),
-            ..quiet()
+            speed_limit: Some(SpeedLimit::spinning_disk(7_200)),
+            ..quiet_context()
         };
         let found = find(&samples(5_000.0, 5_100.0), &seen);
         assert_eq!(found.len(), 1);
         let disk = format!(
             "a disk of {} rpm (120 turns a second, and a flush waits for one)",
-            text::grouped(7_200)
+            text::group_digits(7_200)
         );
         assert_eq!(
-            found[0].says,
+            found[0].text,
             format!(
-                "200 commits per second with fdatasync exceed what {disk} can do: flushes are acknowledged but not \
+                "200 commits/s with fdatasync exceed what {disk} can do: flushes are acknowledged but not \
                  done, or the disk has a cache of its own that survives a power failure."
             )
         );
@@ -447,7 +438,7 @@ mod tests {
             seconds: 0.1,
             read: 0,
             written: 1 << 20,
-            ours: 1 << 20,
+            own_written: 1 << 20,
             flushed: 1 << 20,
         };
         let disturbed = DiskTraffic {
@@ -469,9 +460,9 @@ mod tests {
             let found = find(&samples(200.0, 210.0), &seen);
             assert_eq!(found.len(), 1);
             assert!(
-                found[0].says.contains("sdb") && found[0].says.contains("5 of 20 rounds"),
+                found[0].text.contains("sdb") && found[0].text.contains("5 of 20 rounds"),
                 "{}",
-                found[0].says
+                found[0].text
             );
             assert_eq!(found[0].rounds, [16, 17, 18, 19, 20]);
         }
@@ -480,7 +471,10 @@ mod tests {
             written: 1 << 20,
             ..DiskTraffic::default()
         });
-        let seen = SampleContext { idle, ..quiet() };
+        let seen = SampleContext {
+            idle_traffic: idle,
+            ..quiet_context()
+        };
         assert_eq!(ids(&samples(200.0, 210.0), &seen), ["competing-io"]);
     }
 
@@ -488,7 +482,7 @@ mod tests {
     fn what_cannot_be_is_said() {
         let seen = SampleContext {
             suspended_seconds: 3.0,
-            ..quiet()
+            ..quiet_context()
         };
         assert_eq!(ids(&samples(200.0, 210.0), &seen), ["suspended"]);
 
@@ -496,7 +490,7 @@ mod tests {
             seconds: 0.1,
             written: 100 << 10,
             flushed: 1 << 20,
-            ours: 1 << 20,
+            own_written: 1 << 20,
             read: 0,
         };
         let seen = |traffic| SampleContext {
@@ -517,7 +511,7 @@ mod tests {
                 rounds: vec![vec![us]; 20],
                 ..cell
             });
-            ids(&samples, &quiet())
+            ids(&samples, &quiet_context())
         };
         assert_eq!(with_fsync(150.0), ["less-work-slower"]);
         assert_eq!(with_fsync(195.0), [""; 0]);
@@ -528,7 +522,7 @@ mod tests {
         let seen = SampleContext {
             clock_us: 20.0,
             steal_percent: Some(30.0),
-            ..quiet()
+            ..quiet_context()
         };
         assert_eq!(
             ids(&samples(200.0, 100.0), &seen),

@@ -1,20 +1,18 @@
-//! Each method compared with the default by paced commits, as a server makes them. The methods take
-//! turns, so that a common slowdown cancels out: the ratio of two medians of the same run of turns
-//! is one observation, and the interval of their median is the sign-test interval
-//! ([`super::order`]). There is one look, at the end.
+//! Each method compared with the default by paced commits, once, at the end. Methods take turns, so
+//! a common slowdown cancels out: the ratio of the medians of one run is one observation. The
+//! interval is that of the sign test.
 
 use super::estimate::MEANINGFUL_PERCENT;
-use super::order;
+use super::order_statistics;
 use super::{Comparison, Conclusion, Estimate, Latencies, Measurement, Method, MethodResult};
 
-/// The probability of error of a comparison, of which there are at most three or four: together at
-/// most 5 %.
+/// Error probability of one comparison. There are at most four: together at most 5 %.
 const ALPHA: f64 = 0.01;
 
-/// The smallest number of runs for which an interval of this level exists.
-pub const FEWEST: usize = 8;
+/// Fewest runs for which an interval of this level exists.
+pub const MIN_RUNS: usize = 8;
 
-/// Every other method of the server against the default.
+/// Compares every other server method with the default.
 pub fn compare_all(rows: &[MethodResult], default: Method) -> Vec<Comparison> {
     let others = rows
         .iter()
@@ -24,11 +22,11 @@ pub fn compare_all(rows: &[MethodResult], default: Method) -> Vec<Comparison> {
         .collect()
 }
 
-/// One method against another; `None` unless paced commits of both were measured.
+/// `None` without paced commits of both.
 pub fn compare(rows: &[MethodResult], method: Method, against: Method) -> Option<Comparison> {
-    let (gain_percent, enough) = gain(rows, 1, (method, against), |row| row.paced.as_ref())?;
+    let (gain_percent, enough) = page_gain(rows, 1, (method, against), |row| row.paced.as_ref())?;
     let settled = if enough {
-        settled(gain_percent)
+        conclusion(gain_percent)
     } else {
         Conclusion::NotSettled
     };
@@ -40,15 +38,14 @@ pub fn compare(rows: &[MethodResult], method: Method, against: Method) -> Option
     })
 }
 
-/// Whether a method is slower than another beyond noise with two pages back to back: such a method
-/// is not advised.
+/// True if a method is slower with two pages, back to back and beyond noise: it is not advised
+/// then.
 pub fn is_slower_with_two_pages(rows: &[MethodResult], method: Method, against: Method) -> bool {
-    let gain = gain(rows, 2, (method, against), |row| row.back_to_back.as_ref());
+    let gain = page_gain(rows, 2, (method, against), |row| row.back_to_back.as_ref());
     gain.is_some_and(|(gain, enough)| enough && gain.high < 0.0)
 }
 
-/// The gain of a method over another with so many pages, in these latencies; see [`paired_gain`].
-fn gain(
+fn page_gain(
     rows: &[MethodResult],
     pages: u32,
     (method, against): (Method, Method),
@@ -63,7 +60,7 @@ fn gain(
     paired_gain(rounds(method)?, rounds(against)?)
 }
 
-fn settled(gain: Estimate) -> Conclusion {
+fn conclusion(gain: Estimate) -> Conclusion {
     if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT {
         Conclusion::Settled
     } else if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT {
@@ -73,8 +70,8 @@ fn settled(gain: Estimate) -> Conclusion {
     }
 }
 
-/// The gain of a method in percent of the other's time, from the medians of the same rounds, and
-/// whether the rounds suffice for its interval; `None` without any round.
+/// Gain in percent of the other's time, from the medians of the same rounds, and whether these
+/// suffice for an interval. `None` without rounds.
 fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     let pairs = method.iter().zip(other);
     let ratios: Vec<f64> = pairs
@@ -84,9 +81,9 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     if ratios.is_empty() {
         return None;
     }
-    let ratio = order::interval(&ratios, ALPHA);
+    let ratio = order_statistics::interval(&ratios, ALPHA);
     let enough = ratio.is_some();
-    let ratio = ratio.unwrap_or_else(|| order::interval_or_span(&ratios, ALPHA));
+    let ratio = ratio.unwrap_or_else(|| order_statistics::interval_or_span(&ratios, ALPHA));
     let percent = |ratio: f64| 100.0 * (1.0 - ratio);
     let gain = Estimate {
         value: percent(ratio.value),
@@ -96,15 +93,15 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     Some((gain, enough))
 }
 
-/// The outcome as a whole: settled when the advice cannot change any more and one method is better
-/// than every other.
+/// Result of all comparisons: settled once one method beats every other and the advice cannot
+/// change.
 pub fn outcome(measurement: &Measurement, default: Method) -> Conclusion {
-    let open = |c: &Comparison| c.settled.is_open() && c.gain_percent.high >= 0.0;
+    let open = |c: &Comparison| c.settled.is_undecided() && c.gain_percent.high >= 0.0;
     if measurement.best != default {
         Conclusion::Settled
     } else if measurement.comparisons.is_empty() || measurement.comparisons.iter().any(open) {
         Conclusion::NotSettled
-    } else if measurement.comparisons.iter().any(|c| c.settled.is_alike()) {
+    } else if measurement.comparisons.iter().any(|c| c.settled.is_equal()) {
         Conclusion::NoMeaningfulDifference
     } else {
         Conclusion::Settled
@@ -125,13 +122,13 @@ mod tests {
 
     #[test]
     fn the_words_follow_the_interval() {
-        assert_eq!(settled(estimate(5.1, 20.0)), Conclusion::Settled);
-        assert_eq!(settled(estimate(-40.0, -5.1)), Conclusion::Settled);
+        assert_eq!(conclusion(estimate(5.1, 20.0)), Conclusion::Settled);
+        assert_eq!(conclusion(estimate(-40.0, -5.1)), Conclusion::Settled);
         assert_eq!(
-            settled(estimate(-4.9, 4.9)),
+            conclusion(estimate(-4.9, 4.9)),
             Conclusion::NoMeaningfulDifference
         );
-        assert_eq!(settled(estimate(4.0, 20.0)), Conclusion::NotSettled);
-        assert_eq!(settled(estimate(-20.0, 20.0)), Conclusion::NotSettled);
+        assert_eq!(conclusion(estimate(4.0, 20.0)), Conclusion::NotSettled);
+        assert_eq!(conclusion(estimate(-20.0, 20.0)), Conclusion::NotSettled);
     }
 }

@@ -1,25 +1,25 @@
-//! A measurement as facts about its target, so that rules can use it like any other fact.
+//! A measurement as `probe.*` facts of its target, for the rules.
 
 use super::compare::{compare, is_slower_with_two_pages, outcome};
 use super::estimate::MEANINGFUL_PERCENT;
 use super::{Measurement, Method, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
-use crate::facts::{FactSet, Reading, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 
-/// The method by which the server of a target flushes its WAL.
+/// The WAL flush method of the target's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalFlushMethod {
-    /// There is no PostgreSQL server, so the default is compared.
+    /// No PostgreSQL server: the default is compared.
     Default,
     Is(WalSyncMethod),
-    /// There is a server, and its method is unknown.
+    /// A server whose method is unknown.
     Unknown,
 }
 
-/// Puts the `probe.*` facts of a target. Facts about the method in force are unknown where that
-/// method is unknown or was not measured.
-pub fn to_facts(
+/// Adds the `probe.*` facts of a target. Facts about the method in force are unknown if it is
+/// unknown or was not measured.
+pub fn insert_facts(
     found: &Measurement,
     target: &Subject,
     in_force: WalFlushMethod,
@@ -29,17 +29,17 @@ pub fn to_facts(
         id: "commit".to_owned(),
     };
     let known = |value| Reading::known(value, source());
-    let missing = |what: &str| Reading::unknown(Why::Absent, what);
+    let missing = |what: &str| Reading::unknown(UnknownReason::Absent, what);
     let default = found.default_method();
 
-    super::workload::to_facts(&found.workloads, target, facts);
+    super::workload::insert_facts(&found.workloads, target, facts);
     if found.methods.is_empty() {
         return;
     }
-    facts.know(target, &probe::DIRECTORY, found.directory.clone(), source());
-    let in_force = measured_in_force(found, in_force, default);
+    facts.insert_known(target, &probe::DIRECTORY, found.directory.clone(), source());
+    let in_force = method_in_force(found, in_force, default);
     let commit = match &in_force {
-        Ok(method) => row(found, *method)
+        Ok(method) => one_page_row(found, *method)
             .and_then(MethodResult::median_us)
             .map_or_else(|| missing("the probe measured no paced commit"), known),
         Err((why, detail)) => Reading::unknown(*why, *detail),
@@ -53,88 +53,94 @@ pub fn to_facts(
         let half = (us / 2.0).round() as u64;
         half
     };
-    facts.put(
+    facts.insert(
         target,
         &probe::COMMIT_DELAY_START,
         commit.clone().map(|us| half(&us)),
     );
-    facts.put(target, &probe::COMMIT, commit);
+    facts.insert(target, &probe::COMMIT, commit);
 
     if let Some(method) = found.best.server_method().filter(|_| !found.log.is_redo()) {
-        facts.know(target, &probe::BEST_METHOD, method, source());
+        facts.insert_known(target, &probe::BEST_METHOD, method, source());
     }
     let spoken_against = found.caveats.iter().any(|c| c.refuses_advice);
-    facts.know(target, &probe::TRUSTED, !spoken_against, source());
+    facts.insert_known(target, &probe::TRUSTED, !spoken_against, source());
     match in_force {
         Ok(method) => {
-            let gain = gain_over(found, method);
-            facts.know(target, &probe::GAIN_PERCENT, gain, source());
+            let gain = min_gain_percent(found, method);
+            facts.insert_known(target, &probe::GAIN_PERCENT, gain, source());
             let change = found.best != method && !spoken_against && gain >= MEANINGFUL_PERCENT;
-            facts.know(target, &probe::ADVISES_CHANGE, change, source());
+            facts.insert_known(target, &probe::ADVISES_CHANGE, change, source());
         }
         Err((why, detail)) => {
-            facts.put(target, &probe::GAIN_PERCENT, Reading::unknown(why, detail));
-            facts.put(
+            facts.insert(target, &probe::GAIN_PERCENT, Reading::unknown(why, detail));
+            facts.insert(
                 target,
                 &probe::ADVISES_CHANGE,
                 Reading::unknown(why, detail),
             );
         }
     }
-    facts.know(
+    facts.insert_known(
         target,
         &probe::OUTCOME,
-        outcome(found, default).outcome(),
+        outcome(found, default).probe_outcome(),
         source(),
     );
 
-    let counted = row(found, Method::Fdatasync).or_else(|| row(found, default));
+    let counted = one_page_row(found, Method::Fdatasync).or_else(|| one_page_row(found, default));
     let flushes = counted.and_then(|r| r.flushes_per_commit);
-    let others = found.caveats.iter().any(|caveat| caveat.id.is_of_others());
+    let others = found.caveats.iter().any(|caveat| caveat.id.is_foreign_io());
     let flushes = match flushes {
-        None => missing("the disks here count no flushes"),
-        // Fewer flushes than ours are evidence, whoever made them; as many may all be others'.
+        None => missing("these disks count no flushes"),
+        // Fewer flushes than ours are evidence, whoever sent them; as many may all be foreign.
         Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::unknown(
-            Why::Ambiguous,
-            "other programs used the disks during the probe, so these flushes may be theirs",
+            UnknownReason::Ambiguous,
+            "other programs used the disks during the probe; these flushes may be theirs",
         ),
         Some(count) => known(count),
     };
-    facts.put(target, &probe::FLUSHES_PER_COMMIT, flushes);
+    facts.insert(target, &probe::FLUSHES_PER_COMMIT, flushes);
 
-    let rate = row(found, default)
+    let rate = one_page_row(found, default)
         .and_then(|r| r.back_to_back.as_ref())
         .map(|loops| 1e6 / loops.mean_us);
     let rate = rate.map_or_else(|| missing("the probe measured no commit"), known);
-    facts.put(target, &probe::COMMITS_PER_SECOND, rate);
+    facts.insert(target, &probe::COMMITS_PER_SECOND, rate);
 
-    let both = row(found, Method::FdatasyncDirect).zip(row(found, Method::FloorDirect));
+    let both =
+        one_page_row(found, Method::FdatasyncDirect).zip(one_page_row(found, Method::FloorDirect));
     let cost = both
         .and_then(|(flushed, floor)| Some(flushed.back_to_back_us()? - floor.back_to_back_us()?));
     let cost = cost.map_or_else(
-        || Reading::unknown(Why::NotCollected, "the probe had no O_DIRECT rows"),
+        || {
+            Reading::unknown(
+                UnknownReason::NotCollected,
+                "the probe had no O_DIRECT rows",
+            )
+        },
         known,
     );
-    facts.put(target, &probe::FLUSH_COST, cost);
+    facts.insert(target, &probe::FLUSH_COST, cost);
 
-    let too_fast = found.caveats.iter().find(|c| c.id.is_of_speed());
-    let implausible = if rate_known(found) {
+    let too_fast = found.caveats.iter().find(|c| c.id.is_excessive_speed());
+    let implausible = if has_commit_rate(found) {
         known_bool(too_fast.is_some())
     } else {
-        missing_bool("the probe measured no commit")
+        absent_bool("the probe measured no commit")
     };
-    facts.put(target, &probe::IMPLAUSIBLE, implausible);
-    let because = too_fast.map(|caveat| caveat.says.trim_end_matches('.').to_owned());
+    facts.insert(target, &probe::IMPLAUSIBLE, implausible);
+    let because = too_fast.map(|caveat| caveat.text.trim_end_matches('.').to_owned());
     let because = because.map_or_else(
-        || Reading::unknown(Why::Absent, "the speed is believed"),
+        || Reading::unknown(UnknownReason::Absent, "the speed is plausible"),
         |because| Reading::known(because, source()),
     );
-    facts.put(target, &probe::IMPLAUSIBLE_BECAUSE, because);
+    facts.insert(target, &probe::IMPLAUSIBLE_BECAUSE, because);
 }
 
-/// Lower bound of the gain of the best method over the one in force, in percent of the latter's
-/// time; 0 without a gain.
-fn gain_over(found: &Measurement, in_force: Method) -> f64 {
+/// Lower bound of the gain of the best method, in percent of the time of the one in force; at least
+/// 0.
+fn min_gain_percent(found: &Measurement, in_force: Method) -> f64 {
     let slower = is_slower_with_two_pages(&found.methods, found.best, in_force);
     let comparison =
         compare(&found.methods, found.best, in_force).filter(|_| found.best != in_force && !slower);
@@ -143,23 +149,25 @@ fn gain_over(found: &Measurement, in_force: Method) -> f64 {
         .map_or(0.0, |found| found.gain_percent.low.max(0.0))
 }
 
-/// The method in force as measured, or why it is unknown.
-fn measured_in_force(
+fn method_in_force(
     found: &Measurement,
     in_force: WalFlushMethod,
     default: Method,
-) -> Result<Method, (Why, &'static str)> {
+) -> Result<Method, (UnknownReason, &'static str)> {
     match in_force {
         WalFlushMethod::Default => Ok(default),
         WalFlushMethod::Is(method) => {
-            // A server executes each of its methods in one way, with O_DIRECT or without.
+            // A server executes each of its methods in exactly one way, with O_DIRECT or without.
             let is_it = |r: &&MethodResult| r.as_server && r.method.server_method() == Some(method);
             let measured = found.methods.iter().find(is_it).map(|r| r.method);
-            measured.ok_or((Why::Absent, "the wal_sync_method in force was not measured"))
+            measured.ok_or((
+                UnknownReason::Absent,
+                "the wal_sync_method in force was not measured",
+            ))
         }
         WalFlushMethod::Unknown => Err((
-            Why::Ambiguous,
-            "it is unknown which wal_sync_method is in force",
+            UnknownReason::Ambiguous,
+            "the wal_sync_method in force is unknown",
         )),
     }
 }
@@ -173,18 +181,18 @@ fn known_bool(value: bool) -> Reading<bool> {
     )
 }
 
-fn missing_bool(what: &str) -> Reading<bool> {
-    Reading::unknown(Why::Absent, what)
+fn absent_bool(what: &str) -> Reading<bool> {
+    Reading::unknown(UnknownReason::Absent, what)
 }
 
-fn rate_known(found: &Measurement) -> bool {
+fn has_commit_rate(found: &Measurement) -> bool {
     found
         .methods
         .iter()
         .any(|r| r.method.is_durable() && r.back_to_back.is_some())
 }
 
-fn row(found: &Measurement, method: Method) -> Option<&MethodResult> {
+fn one_page_row(found: &Measurement, method: Method) -> Option<&MethodResult> {
     found
         .methods
         .iter()
@@ -196,13 +204,13 @@ mod tests {
     use super::*;
     use crate::measure::{Cell, FlushCount, SampleContext, Samples, SpeedLimit, summarise};
 
-    fn probed(samples: &Samples, current: WalFlushMethod) -> FactSet {
+    fn facts_from(samples: &Samples, current: WalFlushMethod) -> FactSet {
         let seen = SampleContext {
             speed_limit: Some(SpeedLimit::block_device()),
             ..SampleContext::default()
         };
         let mut facts = FactSet::default();
-        to_facts(
+        insert_facts(
             &summarise(samples, &seen),
             &Subject::target("/t"),
             current,
@@ -218,7 +226,7 @@ mod tests {
         }
     }
 
-    fn of(cells: Vec<Cell>) -> Samples {
+    fn paced_samples(cells: Vec<Cell>) -> Samples {
         let paced = cells
             .iter()
             .filter(|cell| cell.as_server && cell.pages == 1)
@@ -233,8 +241,8 @@ mod tests {
             flushes: 40,
             commits: 20,
         });
-        let facts = probed(
-            &of(vec![
+        let facts = facts_from(
+            &paced_samples(vec![
                 Cell {
                     flushes: counted,
                     ..cell(Method::Fdatasync, 1, 200.0)
@@ -278,8 +286,8 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_unknown() {
-        let facts = probed(
-            &of(vec![Cell::new(Method::Fdatasync, 1, true)]),
+        let facts = facts_from(
+            &paced_samples(vec![Cell::new(Method::Fdatasync, 1, true)]),
             WalFlushMethod::Default,
         );
         let target = Subject::target("/t");
@@ -309,7 +317,7 @@ mod tests {
         let cells = cells
             .iter()
             .flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
-        let facts = probed(&of(cells.collect()), WalFlushMethod::Default);
+        let facts = facts_from(&paced_samples(cells.collect()), WalFlushMethod::Default);
         let target = Subject::target("/t");
         // The comparison is settled, but its result is not that the default is best.
         assert_eq!(
@@ -324,7 +332,7 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    /// Latency in force, gain and advice with this method in force beside fdatasync at 200 µs:
+    /// Latency in force, gain and advice with this method in force, against fdatasync at 200 µs:
     /// paced, and back to back with two pages.
     fn with_in_force(
         method: Method,
@@ -337,8 +345,8 @@ mod tests {
             of(method, paced, two_pages),
         ]
         .concat();
-        let facts = probed(
-            &self::of(cells),
+        let facts = facts_from(
+            &self::paced_samples(cells),
             WalFlushMethod::Is(method.server_method().unwrap()),
         );
         let target = Subject::target("/t");
@@ -381,7 +389,7 @@ mod tests {
         ] {
             let cells =
                 [Method::Fdatasync, Method::OpenDatasync].map(|method| cell(method, 1, 200.0));
-            let facts = probed(&of(cells.to_vec()), in_force);
+            let facts = facts_from(&paced_samples(cells.to_vec()), in_force);
             let target = Subject::target("/t");
             assert_eq!(facts.value(&target, &probe::COMMIT), None);
             assert_eq!(facts.value(&target, &probe::COMMIT_DELAY_START), None);

@@ -1,74 +1,65 @@
-//! Figures measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects, and
-//! fio's JSON.
-//!
-//! They are shown separately, never mixed with our own samples and never a reason to change a
-//! setting. One figure per method has no interval, and the tool opens files otherwise than the
-//! server does. The commonest remark is about unnoticed noise, such as two pages being faster than
-//! one.
+//! Figures measured elsewhere: the text of `pg_test_fsync` (three formats) and fio's JSON. They are
+//! shown separately and never used for advice: one figure per method has no interval, and these
+//! tools open files differently from the server.
 
 mod run {
-    //! One run of another tool, as it was read: its figures, what to bear in mind, and what
-    //! follows.
+    //! One run of another tool: figures, remarks and conclusion.
 
     use serde::Serialize;
 
-    use crate::measure::group::Group;
+    use crate::measure::source_section::SourceSection;
     use crate::text;
 
-    /// Above this nothing flushes; see [`crate::measure::SpeedLimit::block_device`].
-    const IMPLAUSIBLE_PER_SECOND: f64 = 100_000.0;
+    /// Above this rate nothing is flushed; see [`crate::measure::SpeedLimit::block_device`].
+    const MAX_FLUSHES_PER_SECOND: f64 = 100_000.0;
 
-    /// One run of a tool, not measured here.
+    /// One run of a tool, measured elsewhere.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Imported {
-        /// The program, with its version where it says so.
+    pub struct ImportedRun {
+        /// The program, with its version if the output has it.
         pub tool: String,
-        /// How long or how often it measured, in its own words.
+        /// Duration or number of operations, in the tool's words.
         pub budget: String,
-        /// Its figures, in its order.
+        /// Figures in the tool's order.
         pub rows: Vec<ImportedRow>,
-        /// What to bear in mind.
+        /// Limits of these figures.
         pub remarks: Vec<String>,
-        /// What follows for a server, in a sentence.
+        /// The conclusion for a server, in one sentence.
         pub sentence: String,
     }
 
-    impl Imported {
-        /// The row of a group and name.
-        pub fn row(&self, group: Group, name: &str) -> Option<&ImportedRow> {
+    impl ImportedRun {
+        pub fn row(&self, group: SourceSection, name: &str) -> Option<&ImportedRow> {
             self.rows
                 .iter()
                 .find(|row| row.group == group && row.name == name)
         }
     }
 
-    /// One figure.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct ImportedRow {
-        /// What was compared.
-        pub group: Group,
-        /// The method or job; display-safe.
+        /// Section of the output.
+        pub group: SourceSection,
+        /// Method or job; display-safe.
         pub name: String,
-        /// Operations per second; absent where there is no figure.
+        /// Operations per second; absent without a figure.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub per_second: Option<f64>,
-        /// How many of them were under way at a time, at most; absent where nothing says it for
-        /// certain.
+        /// Most operations in flight at a time; absent if the output does not prove it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub at_a_time: Option<u64>,
-        /// Percentiles of one flush in microseconds, as `(percent, µs)`; none where the tool gives
-        /// none.
+        /// Percentiles of one flush, as `(percent, µs)`; empty if the tool reports none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub percentiles_us: Vec<(f64, f64)>,
-        /// Why there is no figure.
+        /// Reason for a missing figure.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub missing: Option<String>,
     }
 
     impl ImportedRow {
-        /// A percentile of one flush, in microseconds.
+        /// Percentile of one flush, in microseconds.
         pub fn percentile_us(&self, percent: f64) -> Option<f64> {
             self.percentiles_us
                 .iter()
@@ -76,9 +67,8 @@ mod run {
                 .map(|(_, us)| *us)
         }
 
-        /// The rate of a flush by itself, per second: with several at a time the rate says less
-        /// than the latency.
-        pub fn of_one_per_second(&self) -> Option<f64> {
+        /// Flushes per second with one in flight; with more, the latency says more than the rate.
+        pub fn single_flush_rate(&self) -> Option<f64> {
             let by_latency = self
                 .percentile_us(50.0)
                 .filter(|us| *us > 0.0)
@@ -87,19 +77,19 @@ mod run {
         }
     }
 
-    /// Remarks on implausible rows of any tool: a flush without any cost has flushed nothing.
-    pub fn implausible(
+    /// Remark on implausible rates: a flush that costs nothing has flushed nothing.
+    pub fn implausible_rate_remark(
         rows: &[ImportedRow],
         is_flushed: impl Fn(&ImportedRow) -> bool,
     ) -> Option<String> {
         let flushed = rows.iter().filter(|row| is_flushed(row));
         let (row, rate) = flushed
-            .filter_map(|row| Some((row, row.of_one_per_second()?)))
-            .filter(|(_, rate)| *rate > IMPLAUSIBLE_PER_SECOND)
+            .filter_map(|row| Some((row, row.single_flush_rate()?)))
+            .filter(|(_, rate)| *rate > MAX_FLUSHES_PER_SECOND)
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(format!(
-            "{} flushes per second with {} are more than any disk can do: nothing was flushed there, as on a file system in memory.",
-            text::rounded(rate),
+            "{} flushes/s with {} exceed what any disk can do: nothing was flushed there (memory file system?).",
+            text::round_grouped(rate),
             row.name
         ))
     }
@@ -109,33 +99,30 @@ mod pg_test_fsync;
 
 use std::fmt::Write as _;
 
-pub use run::{Imported, ImportedRow};
+pub use run::{ImportedRow, ImportedRun};
 
-use super::group::Group;
+use super::source_section::SourceSection;
 use crate::text;
 
-/// Every run found in a text, with anything in between; the error says what was expected.
-pub fn import(input: &[u8]) -> Result<Vec<Imported>, String> {
-    if let Some(runs) = fio::read(input) {
+/// All runs in a text, whatever stands between them; the error names the expected formats.
+pub fn import(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
+    if let Some(runs) = fio::parse(input) {
         return runs;
     }
-    let runs = pg_test_fsync::read(&String::from_utf8_lossy(input))?;
+    let runs = pg_test_fsync::parse(&String::from_utf8_lossy(input))?;
     if runs.is_empty() {
-        return Err(
-            "neither the text of pg_test_fsync nor the JSON of fio (--output-format=json)"
-                .to_owned(),
-        );
+        return Err("neither pg_test_fsync text nor fio JSON (--output-format=json)".to_owned());
     }
     Ok(runs)
 }
 
-/// A run as lines of text; every character one column wide.
-pub fn table(run: &Imported) -> Vec<String> {
-    let mut lines = vec![format!("not measured here: {}, {}", run.tool, run.budget)];
+/// A run as lines of text; every character is one column wide.
+pub fn table(run: &ImportedRun) -> Vec<String> {
+    let mut lines = vec![format!("measured elsewhere: {}, {}", run.tool, run.budget)];
     let mut last = None;
     for row in &run.rows {
         if last != Some(row.group) {
-            lines.push(format!("  {}", row.group.words()));
+            lines.push(format!("  {}", row.group.label()));
             last = Some(row.group);
         }
         lines.push(
@@ -153,21 +140,21 @@ fn figures(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else {
         return row.missing.clone().unwrap_or_default();
     };
-    let mut words = format!("{:>9}/s", text::rounded(rate));
+    let mut words = format!("{:>9}/s", text::round_grouped(rate));
     match row.group {
-        // With several at a time, or with pauses, the inverse of the rate is no time.
-        Group::Job => match row.at_a_time {
+        // With several in flight, or with pauses, the inverse of the rate is not a latency.
+        SourceSection::Job => match row.at_a_time {
             Some(1) => words += "  one at a time",
             Some(count) => {
                 let _ = write!(words, "  {count} at a time");
             }
-            None => words += "  how many at a time is not said",
+            None => words += "  number in flight unknown",
         },
-        Group::OneWrite
-        | Group::TwoWrites
-        | Group::Sizes
-        | Group::OtherDescriptor
-        | Group::NotSynced => {
+        SourceSection::OneWrite
+        | SourceSection::TwoWrites
+        | SourceSection::Sizes
+        | SourceSection::OtherDescriptor
+        | SourceSection::NotSynced => {
             if rate > 0.0 {
                 let _ = write!(words, "  {:>9} each", text::micros(1e6 / rate));
             }
@@ -195,22 +182,22 @@ mod tests {
 
     use super::*;
 
-    fn runs(name: &str) -> Vec<Imported> {
+    fn runs(name: &str) -> Vec<ImportedRun> {
         let path = format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
         import(&std::fs::read(path).unwrap()).unwrap()
     }
 
-    fn only(name: &str) -> Imported {
+    fn single_run(name: &str) -> ImportedRun {
         let mut runs = runs(name);
         assert_eq!(runs.len(), 1, "{name}");
         runs.remove(0)
     }
 
-    fn rate(run: &Imported, group: Group, name: &str) -> f64 {
+    fn rate(run: &ImportedRun, group: SourceSection, name: &str) -> f64 {
         run.row(group, name).and_then(|row| row.per_second).unwrap()
     }
 
-    fn remarks(run: &Imported, word: &str) -> Vec<String> {
+    fn remarks(run: &ImportedRun, word: &str) -> Vec<String> {
         run.remarks
             .iter()
             .filter(|remark| remark.contains(word))
@@ -221,8 +208,8 @@ mod tests {
     #[test]
     fn the_blog_of_2015_says_what_its_author_concluded() {
         let [ext4, default, tuned] = ["ext4", "btrfs-default", "btrfs-tuned"]
-            .map(|name| only(&format!("pg-9.5-{name}.txt")));
-        let fdatasync = |run| rate(run, Group::OneWrite, "fdatasync");
+            .map(|name| single_run(&format!("pg-9.5-{name}.txt")));
+        let fdatasync = |run| rate(run, SourceSection::OneWrite, "fdatasync");
         assert!(
             (fdatasync(&ext4) / fdatasync(&tuned) - 2.86).abs() < 0.01,
             "tuned btrfs has a third of ext4's rate"
@@ -235,7 +222,7 @@ mod tests {
             );
             assert!(
                 run.sentence
-                    .ends_with("; nothing in it argues for another method."),
+                    .ends_with("; nothing here favours another method."),
                 "{}",
                 run.sentence
             );
@@ -260,18 +247,18 @@ mod tests {
 
     #[test]
     fn the_dialect_of_2011_has_operations_and_no_microseconds() {
-        let [disk, memory] = ["pg-2011-sas-ext3.txt", "pg-2011-tmpfs.txt"].map(only);
+        let [disk, memory] = ["pg-2011-sas-ext3.txt", "pg-2011-tmpfs.txt"].map(single_run);
         assert_eq!(disk.budget, "2000 operations per test");
-        assert!((rate(&disk, Group::OneWrite, "fdatasync") - 159.689).abs() < 1e-9);
-        assert!((rate(&disk, Group::Sizes, "1kB open_sync writes") - 10.13).abs() < 1e-9);
-        assert!((rate(&disk, Group::NotSynced, "write") - 170_386.778).abs() < 1e-9);
+        assert!((rate(&disk, SourceSection::OneWrite, "fdatasync") - 159.689).abs() < 1e-9);
+        assert!((rate(&disk, SourceSection::Sizes, "1kB open_sync writes") - 10.13).abs() < 1e-9);
+        assert!((rate(&disk, SourceSection::NotSynced, "write") - 170_386.778).abs() < 1e-9);
         assert!(
-            remarks(&disk, "more than any disk").is_empty(),
+            remarks(&disk, "exceed what any disk can do").is_empty(),
             "unflushed writes may be fast"
         );
         let missing = |name| {
             memory
-                .row(Group::OneWrite, name)
+                .row(SourceSection::OneWrite, name)
                 .unwrap()
                 .missing
                 .as_deref()
@@ -279,7 +266,7 @@ mod tests {
         assert_eq!(missing("open_datasync"), Some("not in this build"));
         assert_eq!(missing("open_sync"), Some("O_DIRECT was refused"));
         assert_eq!(
-            remarks(&memory, "more than any disk can do").len(),
+            remarks(&memory, "exceed what any disk can do").len(),
             1,
             "{:?}",
             memory.remarks
@@ -288,12 +275,12 @@ mod tests {
 
     #[test]
     fn the_present_dialect_and_several_runs_in_one_text() {
-        let run = only("pg-15.txt");
+        let run = single_run("pg-15.txt");
         assert_eq!(
             (run.budget.as_str(), run.rows.len()),
             ("1 second per test", 18)
         );
-        assert!((rate(&run, Group::Sizes, "16 * 1kB open_sync writes")) > 0.0);
+        assert!((rate(&run, SourceSection::Sizes, "16 * 1kB open_sync writes")) > 0.0);
         let text = ["pg-15.txt", "pg-2011-tmpfs.txt"].map(|name| {
             std::fs::read_to_string(format!(
                 "{}/../../tests/imports/{name}",
@@ -311,7 +298,7 @@ mod tests {
         assert_eq!(
             remarks(
                 &import(cut.as_bytes()).unwrap()[0],
-                "ended before its last section"
+                "ends before its last section"
             )
             .len(),
             1
@@ -329,16 +316,16 @@ mod tests {
         // A decimal sign could group digits, so a rate with a comma is no figure.
         let commas = "5 seconds per test\nCompare file sync methods using one 8kB write:\n  fdatasync  2,283 ops/sec\n  fsync 250.5 ops/sec\n";
         let run = import(commas.as_bytes()).unwrap().remove(0);
-        assert!(run.row(Group::OneWrite, "fdatasync").is_none());
-        assert!((rate(&run, Group::OneWrite, "fsync") - 250.5).abs() < 1e-9);
+        assert!(run.row(SourceSection::OneWrite, "fdatasync").is_none());
+        assert!((rate(&run, SourceSection::OneWrite, "fsync") - 250.5).abs() < 1e-9);
     }
 
-    /// Outputs of fio itself, with their meaning: the number of flushes at a time, whether they
-    /// count as one session's, and their rate.
+    /// Outputs of fio itself with their meaning: flushes in flight, whether they count as one
+    /// client's, and the rate.
     #[test]
     fn rate_and_latency_are_told_apart() {
-        /// A file, per row flushes per second and how many at a time, and whether there is a
-        /// conclusion for one session.
+        /// A file; per row flushes per second and number in flight; and whether one client's rate
+        /// follows.
         type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
         let expected: [Expected; 15] = [
             ("libaio-depth-16", &[(3449.0, Some(16))], false),
@@ -371,7 +358,7 @@ mod tests {
             ("too-few-writes", &[(128_000.0, Some(1))], false),
         ];
         for (name, rows, is_of_one_session) in expected {
-            let run = only(&format!("fio/{name}.json"));
+            let run = single_run(&format!("fio/{name}.json"));
             let found: Vec<(f64, Option<u64>)> = run
                 .rows
                 .iter()
@@ -379,7 +366,7 @@ mod tests {
                 .collect();
             assert_eq!(found, rows, "{name}");
             assert_eq!(
-                run.sentence.contains("times per second there"),
+                run.sentence.contains("flushes/s there"),
                 is_of_one_session,
                 "{name}: {}",
                 run.sentence
@@ -390,28 +377,28 @@ mod tests {
                 "one over the rate is no time: {shown}"
             );
             assert!(
-                remarks(&run, "more than any disk").is_empty(),
+                remarks(&run, "exceed what any disk can do").is_empty(),
                 "{name}: {:?}",
                 run.remarks
             );
         }
         assert_eq!(
             remarks(
-                &only("fio/four-jobs-apart.json"),
-                "4 jobs ran beside others"
+                &single_run("fio/four-jobs-apart.json"),
+                "4 jobs ran at the same time as others"
             )
             .len(),
             1
         );
         assert_eq!(
-            remarks(&only("fio/too-few-writes.json"), "flushed nothing").len(),
+            remarks(&single_run("fio/too-few-writes.json"), "flushed nothing").len(),
             1
         );
     }
 
     #[test]
     fn jobs_of_fio_count_only_where_they_flushed() {
-        let run = only("fio-fdatasync.json");
+        let run = single_run("fio-fdatasync.json");
         let job = &run.rows[0];
         assert_eq!((run.tool.as_str(), job.name.as_str()), ("fio-3.33", "wal"));
         assert!((job.per_second.unwrap() - 283.009_467).abs() < 1e-6);
@@ -421,14 +408,14 @@ mod tests {
                 .any(|(percent, us)| (*percent - 99.0).abs() < 0.1 && *us > 1_000.0),
             "{job:?}"
         );
-        let run = only("fio-dsync-and-dry.json");
+        let run = single_run("fio-dsync-and-dry.json");
         assert_eq!(
             remarks(&run, "dry flushed nothing").len(),
             1,
             "{:?}",
             run.remarks
         );
-        // Its groups were removed by shortening, so they may have run together.
+        // The example was shortened and lost its groups, so the jobs may have run together.
         assert!(
             run.sentence.starts_with("No job flushed alone"),
             "{}",
@@ -465,7 +452,7 @@ mod tests {
                 text.splice(at..at, noise.iter().copied());
                 for run in import(&text).unwrap_or_default() {
                     let shown = table(&run).join("\n");
-                    prop_assert!(!shown.chars().any(|c| text::is_treacherous(c) && c != '\n'), "{shown:?}");
+                    prop_assert!(!shown.chars().any(|c| text::is_display_unsafe(c) && c != '\n'), "{shown:?}");
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! The ways to make a WAL write durable that are measured, one row each: what each of them does.
-//! What a probe found of them is in [`super::measurement`].
+//! The methods of making a WAL write durable that are measured, one row each. Their results are in
+//! [`super::measurement`].
 
 use serde::{Deserialize, Serialize};
 
@@ -8,56 +8,51 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 /// How the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Without a flag that makes writes durable.
+    /// Writes are not durable by themselves.
     Plain,
-    /// `O_DSYNC`.
     DataSync,
-    /// `O_SYNC`.
     Sync,
 }
 
-/// The call after the write.
+/// Call after the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncCall {
     /// None: the write itself is durable, or nothing is.
-    Not,
-    /// fdatasync(2).
-    Data,
-    /// fsync(2).
-    All,
+    NoCall,
+    Fdatasync,
+    Fsync,
 }
 
-/// The measurements that a method is part of although the server does not use it.
+/// Measurements that include a method although the server does not use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Occasion {
-    /// Every one.
+pub enum WhenMeasured {
+    /// Every measurement.
     Always,
-    /// That of the price of a flush: the same overwrite with and without one.
+    /// Those of the flush latency: the same overwrite with and without a flush.
     FlushCost,
-    /// One of all rows.
+    /// Those of all rows.
     AllRows,
-    /// None: it is measured where the server uses it (`probes::method`).
+    /// None: measured only if the server uses it (`probes::method`).
     ServerOnly,
 }
 
-/// What is known of a method. Everything else follows from it.
+/// Properties of a method; everything else follows from them.
 struct MethodProperties {
-    /// The server's name for it where it has one, else a name of ours.
+    /// The server's name if it has one, else ours.
     name: &'static str,
-    /// The value of the server's setting that does it, whether or not with `O_DIRECT`; `None` for
-    /// what no server does.
+    /// The matching wal_sync_method, with or without `O_DIRECT`; `None` if no server does it.
     server: Option<WalSyncMethod>,
     open: OpenMode,
-    /// Whether it bypasses the page cache.
+    /// `O_DIRECT`.
     direct: bool,
     call: SyncCall,
-    beside: Occasion,
+    when_measured: WhenMeasured,
 }
 
-/// The choice and the list of all from one row each.
+/// Makes the enum and the list of all methods from one row each.
 macro_rules! methods {
     ($($(#[$doc:meta])* $method:ident { $($row:tt)* })*) => {
-        /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
+        /// A method of making a WAL write durable, as the server does it, or the unflushed floor.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
@@ -84,8 +79,8 @@ methods! {
         server: Some(WalSyncMethod::Fdatasync),
         open: OpenMode::Plain,
         direct: false,
-        call: SyncCall::Data,
-        beside: Occasion::ServerOnly,
+        call: SyncCall::Fdatasync,
+        when_measured: WhenMeasured::ServerOnly,
     }
     /// pwrite to a file opened O_DSYNC.
     OpenDatasync {
@@ -93,8 +88,8 @@ methods! {
         server: Some(WalSyncMethod::OpenDatasync),
         open: OpenMode::DataSync,
         direct: false,
-        call: SyncCall::Not,
-        beside: Occasion::ServerOnly,
+        call: SyncCall::NoCall,
+        when_measured: WhenMeasured::ServerOnly,
     }
     /// pwrite, fsync.
     Fsync {
@@ -102,8 +97,8 @@ methods! {
         server: Some(WalSyncMethod::Fsync),
         open: OpenMode::Plain,
         direct: false,
-        call: SyncCall::All,
-        beside: Occasion::ServerOnly,
+        call: SyncCall::Fsync,
+        when_measured: WhenMeasured::ServerOnly,
     }
     /// pwrite to a file opened O_SYNC.
     OpenSync {
@@ -111,37 +106,37 @@ methods! {
         server: Some(WalSyncMethod::OpenSync),
         open: OpenMode::Sync,
         direct: false,
-        call: SyncCall::Not,
-        beside: Occasion::ServerOnly,
+        call: SyncCall::NoCall,
+        when_measured: WhenMeasured::ServerOnly,
     }
-    /// pwrite to a file opened O_DSYNC and O_DIRECT: what `pg_test_fsync` calls open_datasync; no
-    /// server of today does it by default.
+    /// pwrite to a file opened O_DSYNC and O_DIRECT: open_datasync of `pg_test_fsync`; no current
+    /// server does it by default.
     OpenDatasyncDirect {
         name: "open_datasync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenDatasync),
         open: OpenMode::DataSync,
         direct: true,
-        call: SyncCall::Not,
-        beside: Occasion::AllRows,
+        call: SyncCall::NoCall,
+        when_measured: WhenMeasured::AllRows,
     }
-    /// pwrite to a file opened O_SYNC and O_DIRECT: what `pg_test_fsync` calls open_sync.
+    /// pwrite to a file opened O_SYNC and O_DIRECT: open_sync of `pg_test_fsync`.
     OpenSyncDirect {
         name: "open_sync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenSync),
         open: OpenMode::Sync,
         direct: true,
-        call: SyncCall::Not,
-        beside: Occasion::AllRows,
+        call: SyncCall::NoCall,
+        when_measured: WhenMeasured::AllRows,
     }
-    /// pwrite to a file opened O_DIRECT, then fdatasync: what the flush itself costs, above
+    /// pwrite to a file opened O_DIRECT, then fdatasync: the flush alone is the difference to
     /// [`Method::FloorDirect`].
     FdatasyncDirect {
         name: "fdatasync (O_DIRECT)",
         server: Some(WalSyncMethod::Fdatasync),
         open: OpenMode::Plain,
         direct: true,
-        call: SyncCall::Data,
-        beside: Occasion::FlushCost,
+        call: SyncCall::Fdatasync,
+        when_measured: WhenMeasured::FlushCost,
     }
     /// pwrite to a file opened O_DIRECT, no flush at all. Not durable.
     FloorDirect {
@@ -149,8 +144,8 @@ methods! {
         server: None,
         open: OpenMode::Plain,
         direct: true,
-        call: SyncCall::Not,
-        beside: Occasion::FlushCost,
+        call: SyncCall::NoCall,
+        when_measured: WhenMeasured::FlushCost,
     }
     /// pwrite alone, into the page cache. Not durable.
     Floor {
@@ -158,63 +153,58 @@ methods! {
         server: None,
         open: OpenMode::Plain,
         direct: false,
-        call: SyncCall::Not,
-        beside: Occasion::Always,
+        call: SyncCall::NoCall,
+        when_measured: WhenMeasured::Always,
     }
 }
 
 impl Method {
-    /// Those measured on an occasion although the server does not use them.
-    pub fn beside(occasion: Occasion) -> impl Iterator<Item = Self> {
+    /// Methods that such a measurement includes although the server does not use them.
+    pub fn extra_methods(occasion: WhenMeasured) -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()
-            .filter(move |method| method.properties().beside == occasion)
+            .filter(move |method| method.properties().when_measured == occasion)
     }
 
-    /// The server's name for it where it has one, else a name of ours.
     pub fn name(self) -> &'static str {
         self.properties().name
     }
 
-    /// The value of the server's setting that does it, whether or not with O_DIRECT; `None` for
-    /// what no server does.
+    /// `None` if no server does it.
     pub fn server_method(self) -> Option<WalSyncMethod> {
         self.properties().server
     }
 
-    /// How the file is opened.
     pub fn open_mode(self) -> OpenMode {
         self.properties().open
     }
 
-    /// The call after the write.
     pub fn sync_call(self) -> SyncCall {
         self.properties().call
     }
 
-    /// Whether it bypasses the page cache.
+    /// `O_DIRECT`.
     pub fn is_direct(self) -> bool {
         self.properties().direct
     }
 
-    /// Whether the file is opened so that each write is durable.
-    fn writes_are_durable(self) -> bool {
+    /// True if the open flags make each write durable.
+    fn has_durable_writes(self) -> bool {
         matches!(self.open_mode(), OpenMode::DataSync | OpenMode::Sync)
     }
 
-    /// Whether it makes the write durable.
     pub fn is_durable(self) -> bool {
-        self.writes_are_durable() || matches!(self.sync_call(), SyncCall::Data | SyncCall::All)
+        self.has_durable_writes()
+            || matches!(self.sync_call(), SyncCall::Fdatasync | SyncCall::Fsync)
     }
 
-    /// Whether disks that count flushes count those of this method. Excluded are methods that may
-    /// use forced unit access (only writes that are both O_DIRECT and synchronous do), and methods
-    /// that send none.
-    pub fn is_counted(self) -> bool {
-        self.is_durable() && !(self.is_direct() && self.writes_are_durable())
+    /// True if disks that count flushes count those of this method: not if it sends none, nor if it
+    /// may use FUA, as only writes with O_DIRECT and a sync flag do.
+    pub fn has_counted_flushes(self) -> bool {
+        self.is_durable() && !(self.is_direct() && self.has_durable_writes())
     }
 
-    /// Whether it flushes nothing, and goes through the page cache.
+    /// True if it flushes nothing and goes through the page cache.
     pub fn is_floor(self) -> bool {
         !self.is_durable() && !self.is_direct()
     }
@@ -226,12 +216,18 @@ mod tests {
 
     #[test]
     fn only_plain_flushes_are_counted() {
-        assert!(Method::Fdatasync.is_counted() && Method::FdatasyncDirect.is_counted());
         assert!(
-            Method::OpenDatasync.is_counted(),
+            Method::Fdatasync.has_counted_flushes()
+                && Method::FdatasyncDirect.has_counted_flushes()
+        );
+        assert!(
+            Method::OpenDatasync.has_counted_flushes(),
             "buffered, so never forced unit access"
         );
-        assert!(!Method::OpenDatasyncDirect.is_counted() && !Method::Floor.is_counted());
+        assert!(
+            !Method::OpenDatasyncDirect.has_counted_flushes()
+                && !Method::Floor.has_counted_flushes()
+        );
     }
 
     #[test]

@@ -1,34 +1,39 @@
-//! The layout of `pg_test_fsync`'s text, so that scripts that parse the tool's output keep working.
-//!
-//! It is that of version 15 (src/bin/pg_test_fsync/pg_test_fsync.c); [`super::import`] reads it
-//! like the tool's own.
+//! Output in the layout of `pg_test_fsync` 15 (src/bin/pg_test_fsync/pg_test_fsync.c), so that
+//! scripts which parse it keep working. [`super::import`] reads it like the tool's own.
 
-use super::group::Group;
+use super::source_section::SourceSection;
 use super::{PG_TESTS, WorkloadRow};
 
-const OPEN: &str = "(in wal_sync_method preference order, except fdatasync is Linux's default)";
+const PREFERENCE_ORDER: &str =
+    "(in wal_sync_method preference order, except fdatasync is Linux's default)";
 
-fn heading(group: Group) -> &'static [&'static str] {
+fn heading(group: SourceSection) -> &'static [&'static str] {
     match group {
-        Group::OneWrite => &["Compare file sync methods using one 8kB write:", OPEN],
-        Group::TwoWrites => &["Compare file sync methods using two 8kB writes:", OPEN],
-        Group::Sizes => &[
+        SourceSection::OneWrite => &[
+            "Compare file sync methods using one 8kB write:",
+            PREFERENCE_ORDER,
+        ],
+        SourceSection::TwoWrites => &[
+            "Compare file sync methods using two 8kB writes:",
+            PREFERENCE_ORDER,
+        ],
+        SourceSection::Sizes => &[
             "Compare open_sync with different write sizes:",
             "(This is designed to compare the cost of writing 16kB in different write",
             "open_sync sizes.)",
         ],
-        Group::OtherDescriptor => &[
+        SourceSection::OtherDescriptor => &[
             "Test if fsync on non-write file descriptor is honored:",
             "(If the times are similar, fsync() can sync data written on a different",
             "descriptor.)",
         ],
-        Group::NotSynced => &["Non-sync'ed 8kB writes:"],
-        Group::Job => &[],
+        SourceSection::NotSynced => &["Non-sync'ed 8kB writes:"],
+        SourceSection::Job => &[],
     }
 }
 
-/// The rows of all tests, in their order, in the tool's layout. `seconds` is the time per test.
-pub fn in_the_tools_layout(rows: &[WorkloadRow], seconds: f64) -> String {
+/// One line per test, in the tool's order; `seconds` is the time per test.
+pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
     let unit = if (seconds - 1.0).abs() < 1e-9 {
         "second"
     } else {
@@ -40,14 +45,14 @@ pub fn in_the_tools_layout(rows: &[WorkloadRow], seconds: f64) -> String {
     ];
     let (mut last, mut refused) = (None, false);
     for (test, row) in PG_TESTS.iter().zip(rows) {
-        let group = test.group();
+        let group = test.section();
         if last != Some(group) {
             lines.extend(footnote(refused, last));
             lines.push(String::new());
             lines.extend(heading(group).iter().map(|line| (*line).to_owned()));
             (last, refused) = (Some(group), false);
         }
-        if test.is_last_of_its_section() {
+        if test.is_last_in_section() {
             lines.push(format!("        {:<30}{:>21}", "fsync_writethrough", "n/a"));
         }
         refused |= row.error.is_some();
@@ -65,9 +70,13 @@ pub fn in_the_tools_layout(rows: &[WorkloadRow], seconds: f64) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The tool's text below the comparisons of methods, and only there.
-fn footnote(refused: bool, group: Option<Group>) -> Vec<String> {
-    let says = refused && matches!(group, Some(Group::OneWrite | Group::TwoWrites));
+/// The tool prints it below the comparisons of methods only.
+fn footnote(refused: bool, group: Option<SourceSection>) -> Vec<String> {
+    let says = refused
+        && matches!(
+            group,
+            Some(SourceSection::OneWrite | SourceSection::TwoWrites)
+        );
     let lines = [
         "* This file system and its mount options do not support direct",
         "  I/O, e.g. ext4 in journaled mode.",
@@ -114,7 +123,7 @@ mod tests {
     #[test]
     fn the_layout_is_the_tools() {
         let theirs = include_str!("../../../../tests/imports/pg-15.txt");
-        let ours = in_the_tools_layout(&rows(&[100.0; 16], &[false; 16]), 1.0);
+        let ours = pg_test_fsync_text(&rows(&[100.0; 16], &[false; 16]), 1.0);
         let shape = |text: &str| -> Vec<String> {
             let without = |line: &str| match line.split_once(" ops/sec") {
                 Some((before, after)) => {
@@ -136,12 +145,12 @@ mod tests {
             refused in proptest::collection::vec(any::<bool>(), 16),
         ) {
             let rows = rows(&times, &refused);
-            let runs = import(in_the_tools_layout(&rows, 2.0).as_bytes()).unwrap();
+            let runs = import(pg_test_fsync_text(&rows, 2.0).as_bytes()).unwrap();
             prop_assert_eq!(runs.len(), 1);
             prop_assert_eq!(&runs[0].budget, "2 seconds per test");
             for (test, row) in PG_TESTS.iter().zip(&rows) {
                 let name: Vec<String> = test.label().split_whitespace().map(str::to_owned).collect();
-                let read = runs[0].row(test.group(), &name.join(" ")).unwrap();
+                let read = runs[0].row(test.section(), &name.join(" ")).unwrap();
                 match read.per_second {
                     Some(rate) => prop_assert!((rate - 1e6 / row.mean_us).abs() < 1e-3),
                     None => prop_assert!(row.error.is_some()),

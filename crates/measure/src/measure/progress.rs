@@ -1,24 +1,21 @@
-//! Progress messages of a running probe. They are plain values, so that screens can draw them
-//! without knowing the probe.
+//! Progress of a running probe, as plain values: screens draw them without knowing the probe.
 
 use super::{Comparison, Conclusion, Measurement, Workload};
 
-/// The activity of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Checking whether others use the disks, then writing the scratch file.
+    /// Idle check of the disks, then the scratch file.
     Preparing,
-    /// First commits of each method, discarded.
+    /// First commits with each method, discarded.
     WarmUp,
-    /// Commits of each method in turn, back to back and paced.
+    /// Commits with each method in turn, back to back and paced.
     Rounds,
     Workload(Workload),
-    /// Removing the scratch directory.
     CleaningUp,
 }
 
 impl Phase {
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Preparing => "writing the scratch file",
             Self::WarmUp => "warming up",
@@ -27,36 +24,35 @@ impl Phase {
             Self::Workload(Workload::Group) => "measuring group commit",
             Self::Workload(Workload::Innodb) => "measuring redo and binary log",
             Self::Workload(Workload::Files) => "measuring small files",
-            Self::Workload(Workload::Entangle) => "measuring beside a writer",
+            Self::Workload(Workload::Entangle) => "measuring next to a writer",
             Self::Workload(Workload::Floor) => "measuring without flushes",
-            Self::Workload(Workload::PgTestFsync) => "measuring what pg_test_fsync does",
+            Self::Workload(Workload::PgTestFsync) => "running the tests of pg_test_fsync",
             Self::Workload(Workload::Transaction) => "measuring transactions",
             Self::CleaningUp => "removing the scratch directory",
         }
     }
 }
 
-/// A progress message of a running probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     pub phase: Phase,
     pub round: u32,
-    /// Seconds since the beginning.
+    /// Seconds since the start.
     pub seconds: f64,
-    /// Share of the time used, from 0 to 1.
+    /// Share of the time used, 0 to 1.
     pub share: f64,
-    /// Seconds left of the time limit; the probe may end sooner.
-    pub left_seconds: f64,
-    /// The measurement so far, a few times a second; `None` in between and before the first round.
-    pub so_far: Option<Measurement>,
-    /// Times of paced one-page commits with the default so far, as counts per bucket:
-    /// `(up to microseconds, commits)`, four buckets per doubling. Comes with `so_far`.
+    /// Seconds to the time limit; the probe may end sooner.
+    pub remaining_seconds: f64,
+    /// Results so far, a few times a second; otherwise `None`.
+    pub interim: Option<Measurement>,
+    /// Latencies of paced one-page commits with the default method, as `(up to µs, commits)` in
+    /// four buckets per doubling. Set together with the results so far.
     pub histogram: Vec<(f64, u64)>,
 }
 
 impl Progress {
-    /// The progress in a clause: `round 12, at most 7.9 s left`.
-    pub fn how_far(&self) -> String {
+    /// The progress as a clause: `round 12, at most 7.9 s left`.
+    pub fn remaining_time(&self) -> String {
         if self.phase == Phase::CleaningUp {
             return "almost done".to_owned();
         }
@@ -65,12 +61,15 @@ impl Progress {
         } else {
             String::new()
         };
-        format!("{round}at most {:.1} s left", self.left_seconds.max(0.0))
+        format!(
+            "{round}at most {:.1} s left",
+            self.remaining_seconds.max(0.0)
+        )
     }
 
-    /// The state of the comparison in a clause; `None` where nothing is known of it.
-    pub fn so_far_in_words(&self) -> Option<String> {
-        let found = self.so_far.as_ref()?;
+    /// The comparison so far as a clause; `None` without one.
+    pub fn interim_comparison(&self) -> Option<String> {
+        let found = self.interim.as_ref()?;
         let of = |comparison: &Comparison| match comparison.settled {
             Conclusion::Settled if comparison.gain_percent.value > 0.0 => "faster",
             Conclusion::Settled => "slower",
@@ -94,10 +93,10 @@ impl Progress {
 }
 
 impl Measurement {
-    /// The same for display while it runs: without the caveats that only the end can decide.
+    /// The results so far for display, without caveats that only the end decides.
     #[must_use]
-    pub fn while_it_runs(mut self) -> Self {
-        self.caveats.retain(|caveat| !caveat.id.is_of_the_end());
+    pub fn without_final_caveats(mut self) -> Self {
+        self.caveats.retain(|caveat| !caveat.id.is_final_only());
         self
     }
 }
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
     use crate::measure::{Caveat, CaveatId, Cell, Method, SampleContext, Samples, summarise};
 
-    /// fdatasync at 100 µs and open_datasync at `us`, after so many paced commits.
+    /// fdatasync at 100 µs and open_datasync at `us`, after this many paced commits.
     fn after(commits: u32, us: f64) -> Progress {
         let cell = |method, us: f64| {
             let times = (0..commits)
@@ -131,15 +130,15 @@ mod tests {
             round: commits,
             seconds: 1.0,
             share: 0.1,
-            left_seconds: 9.0,
-            so_far: Some(summarise(&samples, &SampleContext::default())),
+            remaining_seconds: 9.0,
+            interim: Some(summarise(&samples, &SampleContext::default())),
             histogram: Vec::new(),
         }
     }
 
     #[test]
     fn what_is_still_to_come_is_no_caveat_yet() {
-        let mut samples = after(3, 100.0).so_far.unwrap();
+        let mut samples = after(3, 100.0).interim.unwrap();
         assert!(
             samples
                 .caveats
@@ -151,8 +150,8 @@ mod tests {
             ..samples.caveats[0].clone()
         };
         samples.caveats.push(other.clone());
-        let left = samples.while_it_runs().caveats;
-        assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.is_of_the_end()));
+        let left = samples.without_final_caveats().caveats;
+        assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.is_final_only()));
     }
 
     #[test]
@@ -165,16 +164,16 @@ mod tests {
         ] {
             let says = format!("so far, against fdatasync: {word}: open_datasync");
             assert_eq!(
-                after(commits, us).so_far_in_words().as_deref(),
+                after(commits, us).interim_comparison().as_deref(),
                 Some(&*says)
             );
         }
         assert_eq!(
             Progress {
-                so_far: None,
+                interim: None,
                 ..after(12, 200.0)
             }
-            .so_far_in_words(),
+            .interim_comparison(),
             None
         );
     }

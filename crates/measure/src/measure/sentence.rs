@@ -1,15 +1,15 @@
-//! A measurement in words: whether another method is faster than the one in force, and what that
-//! rests on. Figures stand beside it in a table.
+//! A measurement in sentences: whether a method beats the one in force, and how certain that is. A
+//! table next to them has the figures.
 
 use super::compare::{compare, outcome};
 use super::{CaveatId, Conclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
-/// The number of concurrent sessions of a busy server that wait for commits, for this sentence.
+/// Clients of the sentence about a busy server.
 const SESSIONS: u32 = 16;
 
-/// The sentences of a measurement; `in_force` is the server's WAL method, where there is one.
+/// `in_force` is the server's WAL method, if there is one.
 pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     if found.methods.is_empty() {
         let workloads: Vec<&str> = found
@@ -21,13 +21,14 @@ pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
     }
     let mut sentences = Vec::new();
     match found.main_row(in_force).filter(|row| row.is_measured()) {
-        None => sentences
-            .push("Nothing was measured: the probe ended before its first commit.".to_owned()),
+        None => {
+            sentences.push("Nothing measured: the probe ended before its first commit.".to_owned());
+        }
         Some(row) => {
             sentences.push(comparison_sentence(found, row.method));
             let is_refused = found.caveats.iter().any(|caveat| caveat.refuses_advice);
             sentences.extend(
-                circumstances(found)
+                disk_load_note(found)
                     .into_iter()
                     .filter(|_| !is_refused)
                     .map(str::to_owned),
@@ -38,12 +39,15 @@ pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
     sentences.join(" ")
 }
 
-/// The method in force beside the best.
+/// The method in force against the best.
 fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
-        return format!("No method advised: {}", lower_first(&caveat.says));
+        return format!("No method advised: {}", lower_first(&caveat.text));
     }
-    let (name, best) = (found.log.named(in_force), found.log.named(found.best));
+    let (name, best) = (
+        found.log.method_name(in_force),
+        found.log.method_name(found.best),
+    );
     let comparison =
         compare(&found.methods, found.best, in_force).filter(|_| found.best != in_force);
     let conclusion = comparison
@@ -52,7 +56,9 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     match (conclusion, comparison) {
         (Conclusion::Settled, Some(c)) if c.gain_percent.low > 0.0 => {
             let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
-            format!("{best} is faster here than {name}: {gain:.0} % less, at least {low:.0} %.")
+            format!(
+                "{best} is faster here than {name}: latency {gain:.0} % lower, at least {low:.0} %."
+            )
         }
         (Conclusion::Settled, _) => format!("{name} is the fastest method here."),
         (Conclusion::NoMeaningfulDifference, _) => {
@@ -67,20 +73,19 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     }
 }
 
-/// Whether others used the disks; that nobody knows is a caveat of its own.
-fn circumstances(found: &Measurement) -> Option<&'static str> {
+/// `None` if the counters were unreadable: that is a caveat.
+fn disk_load_note(found: &Measurement) -> Option<&'static str> {
     let has = |of: fn(CaveatId) -> bool| found.caveats.iter().any(|caveat| of(caveat.id));
-    if has(CaveatId::is_of_others) {
+    if has(CaveatId::is_foreign_io) {
         Some("Other I/O was running; on idle disks commits are faster.")
-    } else if has(CaveatId::is_unseen) {
+    } else if has(CaveatId::is_unread_counters) {
         None
     } else {
         Some("Idle disks; expect more under load.")
     }
 }
 
-/// What a workload adds to the comparison: the result for several sessions that share flushes, or
-/// that of InnoDB's transactions.
+/// Several clients that share flushes, or InnoDB's transactions.
 fn workload_sentence(found: &WorkloadResult) -> Option<String> {
     if found.workload == Workload::Transaction {
         return Some(found.sentence.clone());
@@ -92,7 +97,7 @@ fn workload_sentence(found: &WorkloadResult) -> Option<String> {
     let says = || {
         format!(
             "16 clients complete {} commits/s (mean) together.",
-            text::rounded(row.per_second.value)
+            text::round_grouped(row.per_second.value)
         )
     };
     (found.workload == Workload::Group).then(says)
@@ -138,7 +143,7 @@ mod tests {
         let quiet = DiskTraffic {
             seconds: 0.1,
             written: 1 << 20,
-            ours: 1 << 20,
+            own_written: 1 << 20,
             flushed: 1 << 20,
             read: 0,
         };
@@ -154,7 +159,7 @@ mod tests {
         assert_eq!(
             sentence(&found, Some(WalSyncMethod::OpenDatasync)),
             format!(
-                "fdatasync is faster here than open_datasync: 23 % less, at least 23 %. {idle}"
+                "fdatasync is faster here than open_datasync: latency 23 % lower, at least 23 %. {idle}"
             )
         );
         let unseen = measured(&SampleContext::default());
@@ -162,7 +167,12 @@ mod tests {
             sentence(&unseen, None),
             "fdatasync is the fastest method here."
         );
-        assert!(unseen.caveats.iter().any(|caveat| caveat.id.is_unseen()));
+        assert!(
+            unseen
+                .caveats
+                .iter()
+                .any(|caveat| caveat.id.is_unread_counters())
+        );
         let asleep = sentence(
             &measured(&SampleContext {
                 suspended_seconds: 9.0,
@@ -171,7 +181,7 @@ mod tests {
             None,
         );
         assert!(
-            asleep.starts_with("No method advised: the machine was suspended"),
+            asleep.starts_with("No method advised: the host was suspended"),
             "{asleep}"
         );
     }
@@ -193,7 +203,7 @@ mod tests {
         found.workloads = vec![group];
         let says = format!(
             "16 clients complete {} commits/s (mean) together.",
-            text::grouped(32_000)
+            text::group_digits(32_000)
         );
         assert!(sentence(&found, None).ends_with(&says));
     }

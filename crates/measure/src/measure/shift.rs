@@ -1,32 +1,28 @@
-//! One measurement compared with another of the same place at another time: nothing pairs their
-//! rounds, so they are two independent samples.
+//! Compares two measurements of one place at different times: two independent samples, as nothing
+//! pairs their rounds. Neither the shift nor its interval assumes a distribution.
 //!
-//! The shift is the median of all ratios between them (Hodges and Lehmann, *Annals of Mathematical
-//! Statistics* 34, 1963), its interval that of the rank test of Mann and Whitney (Conover,
-//! *Practical Nonparametric Statistics*, ch. 5). Neither assumes a shape. Consecutive rounds are
-//! correlated, so runs of them count as one. Two measurements differ more than the rounds of one
-//! do. A shift therefore counts only when it also exceeds the drift within either measurement.
+//! Two measurements differ more than the rounds within one, so a shift counts only if it exceeds
+//! the drift within both.
 
 use serde::Serialize;
 
 use super::estimate::{Estimate, MEANINGFUL_PERCENT};
-use super::order::{self, median, median_of, quantile, sorted};
+use super::order_statistics::{self, median, median_of, quantile, sorted};
 
-/// The largest number of runs that the rounds of a measurement are divided into.
-const RUNS: usize = 20;
+/// A measurement is divided into at most this many runs: consecutive rounds are correlated.
+const MAX_RUNS: usize = 20;
 
-/// The smallest number of runs for a meaningful interval.
-const FEWEST: usize = 8;
+/// Fewest runs for a meaningful interval.
+const MIN_RUNS: usize = 8;
 
-/// The normal quantile of an interval with a probability of error of 1 %: several methods are
-/// compared.
-const Z: f64 = 2.576;
+/// Normal quantile for an error probability of 1 %, as several methods are compared.
+const Z_99_PERCENT: f64 = 2.576;
 
-/// What became of the latency.
+/// Direction of a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Moved {
+pub enum ShiftDirection {
     /// Slower beyond noise and beyond 5 %.
     Slower,
     /// Faster beyond noise and beyond 5 %.
@@ -35,23 +31,22 @@ pub enum Moved {
     Not,
 }
 
-/// How a latency moved.
+/// Change of a latency between two measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Shift {
-    /// By how much, in percent of what it was, with its 99 % interval; negative when faster.
+    /// In percent of the earlier latency, with its 99 % interval; negative if faster.
     pub percent: Estimate,
-    /// How far runs of rounds within one measurement lie from its median, in percent: the larger of
-    /// both.
+    /// Distance of runs within one measurement from its median, in percent: the larger of both.
     pub drift_percent: f64,
-    /// What that comes to.
-    pub moved: Moved,
+    pub moved: ShiftDirection,
 }
 
-/// The shift of the latency, by the medians of the rounds of both measurements; `None` when either
-/// has too few.
+/// Median of all ratios (Hodges and Lehmann, *Annals of Mathematical Statistics* 34, 1963), with
+/// the interval of the Mann-Whitney test (Conover, *Practical Nonparametric Statistics*, ch. 5).
+/// The inputs are medians of rounds; `None` with too few.
 pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
-    let (before, now) = (runs(before)?, runs(now)?);
+    let (before, now) = (run_medians(before)?, run_medians(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
     let ratios = sorted(&ratios.collect::<Vec<f64>>());
     let cut = ranks_outside(before.len(), now.len());
@@ -66,11 +61,11 @@ pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     let bound = MEANINGFUL_PERCENT.max(drift);
     // Halving the latency is as large a shift as doubling it.
     let moved = if percent.low > bound {
-        Moved::Slower
+        ShiftDirection::Slower
     } else if percent.high < 100.0 * (100.0 / (100.0 + bound) - 1.0) {
-        Moved::Faster
+        ShiftDirection::Faster
     } else {
-        Moved::Not
+        ShiftDirection::Not
     };
     Some(Shift {
         percent,
@@ -79,23 +74,23 @@ pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     })
 }
 
-/// The medians of runs of rounds, in order; `None` when there are too few or one is not positive.
-fn runs(rounds: &[f64]) -> Option<Vec<f64>> {
-    let runs = order::runs(rounds, RUNS);
-    (runs.len() >= FEWEST && runs.iter().all(|us| us.is_finite() && *us > 0.0)).then_some(runs)
+/// `None` with too few runs, or if one is not positive.
+fn run_medians(rounds: &[f64]) -> Option<Vec<f64>> {
+    let runs = order_statistics::run_medians(rounds, MAX_RUNS);
+    (runs.len() >= MIN_RUNS && runs.iter().all(|us| us.is_finite() && *us > 0.0)).then_some(runs)
 }
 
-/// The distance within which nine of ten runs of a measurement lie from its median, in percent.
+/// Nine of ten runs lie within this distance of the median, in percent.
 fn drift(runs: &[f64]) -> f64 {
     let median = median_of(runs);
     let away = |us: &f64| 100.0 * ((us / median).max(median / us) - 1.0);
     quantile(&sorted(&runs.iter().map(away).collect::<Vec<f64>>()), 0.9)
 }
 
-/// The number of ratios at each end outside the interval, by the normal approximation.
+/// Ratios outside the interval at each end, by the normal approximation.
 fn ranks_outside(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
-    let rank = n * m / 2.0 - Z * (n * m * (n + m + 1.0) / 12.0).sqrt();
+    let rank = n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -136,13 +131,13 @@ mod tests {
     fn a_shift_is_as_large_as_it_was_made() {
         let quiet: Vec<f64> = (0..60).map(|i| 100.0 + f64::from(i % 3)).collect();
         for (factor, moved) in [
-            (0.5, Moved::Faster),
-            (0.9, Moved::Faster),
-            (0.97, Moved::Not),
-            (1.0, Moved::Not),
-            (1.04, Moved::Not),
-            (1.2, Moved::Slower),
-            (3.0, Moved::Slower),
+            (0.5, ShiftDirection::Faster),
+            (0.9, ShiftDirection::Faster),
+            (0.97, ShiftDirection::Not),
+            (1.0, ShiftDirection::Not),
+            (1.04, ShiftDirection::Not),
+            (1.2, ShiftDirection::Slower),
+            (3.0, ShiftDirection::Slower),
         ] {
             let other: Vec<f64> = quiet.iter().map(|us| us * factor).collect();
             let shift = shift(&quiet, &other).unwrap();
@@ -158,7 +153,7 @@ mod tests {
     fn what_one_run_drifts_by_is_no_shift() {
         let drifting: Vec<f64> = (0..60).map(|i| 100.0 + 2.0 * f64::from(i)).collect();
         let late: Vec<f64> = drifting.iter().map(|us| us * 1.3).collect();
-        assert_eq!(shift(&drifting, &late).unwrap().moved, Moved::Not);
+        assert_eq!(shift(&drifting, &late).unwrap().moved, ShiftDirection::Not);
     }
 
     proptest! {
@@ -173,9 +168,9 @@ mod tests {
             prop_assert!(near(there.percent.low, mirror(back.percent.high)), "{there:?} {back:?}");
             prop_assert!(near(there.percent.high, mirror(back.percent.low)), "{there:?} {back:?}");
             let turned = match back.moved {
-                Moved::Slower => Moved::Faster,
-                Moved::Faster => Moved::Slower,
-                Moved::Not => Moved::Not,
+                ShiftDirection::Slower => ShiftDirection::Faster,
+                ShiftDirection::Faster => ShiftDirection::Slower,
+                ShiftDirection::Not => ShiftDirection::Not,
             };
             prop_assert_eq!(there.moved, turned);
             prop_assert!(there.percent.low <= there.percent.value && there.percent.value <= there.percent.high);
@@ -183,7 +178,7 @@ mod tests {
 
         #[test]
         fn nothing_is_moved_from_itself(rounds in prop::collection::vec(50.0..500.0f64, 8..200)) {
-            prop_assert_eq!(shift(&rounds, &rounds).unwrap().moved, Moved::Not);
+            prop_assert_eq!(shift(&rounds, &rounds).unwrap().moved, ShiftDirection::Not);
         }
     }
 }

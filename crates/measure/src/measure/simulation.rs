@@ -1,5 +1,5 @@
-//! Simulated disks: the conclusions of a probe about machines whose true values are known. Seeded,
-//! so that no test fails by chance.
+//! Simulated disks: conclusions of a probe where the truth is known. Seeded, so that no test fails
+//! by chance.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::caveats::SampleContext;
 use super::compare::compare;
 use super::{CaveatId, Cell, Conclusion, Method, Samples, SpeedLimit, summarise};
 
-/// SplitMix64 (Steele, Lea, Flood 2014), and near-normal numbers by the sum of four uniform ones.
+/// SplitMix64 (Steele, Lea, Flood 2014); near-normal numbers as the sum of four uniform ones.
 struct NoiseSource(u64);
 
 impl NoiseSource {
@@ -23,23 +23,22 @@ impl NoiseSource {
     }
 }
 
-/// A disk whose speed drifts for all methods alike (an AR(1) process in the logarithm, a step per
-/// turn of a method) and whose commits scatter around that, with an occasional burst of eight times
-/// the cost. A drift of a sixteenth per step has a standard deviation of a fifth; with the scatter
-/// that is 30 % in all.
+/// A disk whose speed drifts for all methods alike (AR(1) in the logarithm, a step per turn) and
+/// whose commits scatter, with an occasional burst of eight times the latency. A drift of 1/16 per
+/// step has a standard deviation of a fifth; with the scatter 30 % in all.
 struct SimulatedDisk {
     base_us: f64,
     drift: f64,
     scatter: f64,
     bursts: f64,
-    /// Commits back to back with a method in a round.
+    /// Back-to-back commits per method and round.
     commits: usize,
-    /// Paced commits with a method in a round.
+    /// Paced commits per method and round.
     turns: usize,
     rounds: usize,
 }
 
-/// 200 µs per commit, an SSD: the rounds and turns of ten seconds.
+/// An SSD, 200 µs per commit; rounds and turns of ten seconds.
 const SSD: SimulatedDisk = SimulatedDisk {
     base_us: 200.0,
     drift: 0.0625,
@@ -49,7 +48,7 @@ const SSD: SimulatedDisk = SimulatedDisk {
     turns: 11,
     rounds: 16,
 };
-/// 8.3 ms per commit, a disk of 7200 rpm.
+/// A disk of 7200 rpm, 8.3 ms per commit.
 const PLATTER: SimulatedDisk = SimulatedDisk {
     base_us: 8_300.0,
     bursts: 0.02,
@@ -59,7 +58,7 @@ const PLATTER: SimulatedDisk = SimulatedDisk {
 };
 
 impl SimulatedDisk {
-    /// Runs a probe of these methods, each with its cost relative to the default.
+    /// A probe of these methods, each with its latency relative to the default.
     fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
         let mut rng = NoiseSource(seed);
         let cells = methods
@@ -97,23 +96,23 @@ impl SimulatedDisk {
     }
 }
 
-/// The conclusions of a thousand probes about a challenger.
+/// Conclusions of a thousand probes about one challenger.
 #[derive(Debug, Default)]
 struct ProbeTally {
-    /// Those that it is better.
+    /// It is better.
     better: usize,
-    /// Those that it is better or worse.
+    /// It is better or worse.
     different: usize,
-    /// Those of no meaningful difference.
+    /// No meaningful difference.
     same: usize,
 }
 
-fn said(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
+fn tally_conclusions(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
     let methods = [(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)];
     let mut said = ProbeTally::default();
     for seed in 0..1_000 {
         let samples = disk.probe(seed, &methods);
-        let found = summarise(&samples, &seen());
+        let found = summarise(&samples, &sample_context());
         let found = compare(&found.methods, Method::OpenDatasync, Method::Fdatasync).unwrap();
         said.better +=
             usize::from(found.settled == Conclusion::Settled && found.gain_percent.low > 0.0);
@@ -127,7 +126,7 @@ fn said(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
 #[ignore = "exhaustive"]
 fn equal_methods_are_hardly_ever_called_different() {
     for disk in [SSD, PLATTER] {
-        let said = said(&disk, 1.0);
+        let said = tally_conclusions(&disk, 1.0);
         assert!(
             said.different <= 20,
             "{said:?} of 1000 at {} µs",
@@ -139,21 +138,21 @@ fn equal_methods_are_hardly_ever_called_different() {
 #[test]
 #[ignore = "exhaustive"]
 fn a_gain_at_the_threshold_is_hardly_ever_a_winner() {
-    let said = said(&SSD, 0.95);
+    let said = tally_conclusions(&SSD, 0.95);
     assert!(said.better <= 30, "{said:?} of 1000");
 }
 
 #[test]
 #[ignore = "exhaustive"]
 fn twenty_percent_are_found_in_ten_seconds() {
-    let said = said(&SSD, 0.8);
+    let said = tally_conclusions(&SSD, 0.8);
     assert!(said.better >= 900, "{said:?} of 1000");
 }
 
 /// Few commits may not suffice; the result is then undecided, never equal.
 #[test]
 fn a_platter_is_settled_rightly_or_not_at_all() {
-    let said = said(&PLATTER, 0.85);
+    let said = tally_conclusions(&PLATTER, 0.85);
     assert!(said.same <= 20, "{said:?} of 1000");
     assert_eq!(
         said.better, said.different,
@@ -161,7 +160,7 @@ fn a_platter_is_settled_rightly_or_not_at_all() {
     );
 }
 
-fn seen() -> SampleContext {
+fn sample_context() -> SampleContext {
     SampleContext {
         speed_limit: Some(SpeedLimit::block_device()),
         clock_us: 0.05,
@@ -188,10 +187,10 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
         ];
         summarise(&with_floor(SSD.probe(7, &methods)), seen)
     };
-    assert_eq!(best(1.0, &seen()).best, Method::Fdatasync);
-    assert_eq!(best(0.97, &seen()).best, Method::Fdatasync);
-    assert_eq!(best(0.7, &seen()).best, Method::OpenDatasync);
-    let found = best(0.02, &seen());
+    assert_eq!(best(1.0, &sample_context()).best, Method::Fdatasync);
+    assert_eq!(best(0.97, &sample_context()).best, Method::Fdatasync);
+    assert_eq!(best(0.7, &sample_context()).best, Method::OpenDatasync);
+    let found = best(0.02, &sample_context());
     assert_eq!(found.best, Method::Fdatasync);
     assert!(
         found
@@ -218,7 +217,7 @@ fn paced_commits_decide_and_two_pages_may_object() {
             cell(Method::Fdatasync, 1, 220.0),
             cell(Method::OpenSync, 1, paced),
         ];
-        summarise(&Samples { cells, paced }, &seen()).best
+        summarise(&Samples { cells, paced }, &sample_context()).best
     };
     assert_eq!(
         best(140.0, 400.0, 150.0),
@@ -238,7 +237,7 @@ fn paced_commits_decide_and_two_pages_may_object() {
 fn fsync_never_wins() {
     let found = summarise(
         &SSD.probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]),
-        &seen(),
+        &sample_context(),
     );
     assert_eq!(found.best, Method::Fdatasync);
     assert!(
@@ -261,7 +260,7 @@ fn few_paced_commits_refuse_advice() {
         };
         let found = summarise(
             &disk.probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]),
-            &seen(),
+            &sample_context(),
         );
         assert_eq!(found.best, Method::Fdatasync);
         assert!(
@@ -324,7 +323,7 @@ fn the_last_percentile_needs_a_thousand_samples() {
                 cells: vec![cell.clone()],
                 paced: vec![cell],
             },
-            &seen(),
+            &sample_context(),
         );
         found.methods[0].paced.as_ref().unwrap().p99_us
     };
@@ -343,7 +342,7 @@ proptest! {
         for sample in scaled.cells.iter_mut().chain(&mut scaled.paced).flat_map(|c| &mut c.rounds).flatten() {
             *sample *= factor;
         }
-        let (one, two) = (summarise(&samples, &seen()), summarise(&scaled, &seen()));
+        let (one, two) = (summarise(&samples, &sample_context()), summarise(&scaled, &sample_context()));
         prop_assert_eq!(one.best, two.best);
         for (a, b) in one.comparisons.iter().zip(&two.comparisons) {
             prop_assert_eq!(a.settled, b.settled);
@@ -357,7 +356,7 @@ proptest! {
     #[test]
     fn figures_are_sane(seed: u64, rounds in 0usize..30, cost in 0.01f64..100.0) {
         let disk = SimulatedDisk { rounds, ..SSD };
-        let found = summarise(&disk.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &seen());
+        let found = summarise(&disk.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &sample_context());
         for row in found.methods.iter().flat_map(|row| row.paced.iter().chain(&row.back_to_back)) {
             let m = row.median_us;
             prop_assert!(m.low <= m.value && m.value <= m.high);

@@ -1,24 +1,21 @@
-//! Samples and circumstances → [`Measurement`]: the figures, the comparisons, and the method to
-//! use.
-//!
-//! The default stays unless another method has won beyond noise by paced commits, at a plausible
-//! speed, is not slower with two pages, and no caveat forbids advice.
+//! Samples and circumstances → [`Measurement`]. The default method stays unless another wins beyond
+//! noise by paced commits, at a plausible speed, is not slower with two pages, and no caveat
+//! forbids advice.
 
 use super::caveats::{self, SampleContext};
 use super::compare;
 use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
-use super::order::{ALPHA, interval_or_span, quantile, runs, sorted};
+use super::order_statistics::{ALPHA, interval_or_span, quantile, run_medians, sorted};
 use super::{Caveat, Cell, Comparison, Latencies, Measurement, Method, MethodResult, Samples};
 
-/// The largest number of runs that paced commits are divided into.
-const RUNS: usize = 100;
+/// Paced commits are divided into at most this many runs.
+const MAX_RUNS: usize = 100;
 
-/// The measurement of a probe.
 pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
     let methods: Vec<MethodResult> = samples
         .cells
         .iter()
-        .map(|cell| row(cell, samples))
+        .map(|cell| method_result(cell, samples))
         .collect();
     let comparisons = compare::compare_all(&methods, samples.default_method());
     let caveats = caveats::find(samples, seen);
@@ -29,7 +26,7 @@ pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
         rounds: u32::try_from(samples.rounds()).unwrap_or(u32::MAX),
         bytes_written: seen.bytes_written,
         log: seen.log.clone(),
-        best: best(samples, seen, &methods, &comparisons, &caveats),
+        best: best_method(samples, seen, &methods, &comparisons, &caveats),
         methods,
         comparisons,
         cancelled: seen.cancelled,
@@ -38,7 +35,7 @@ pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
     }
 }
 
-/// Adds every sample, for a reader's own analysis.
+/// Adds every sample, for analysis elsewhere.
 pub fn add_samples(measurement: &mut Measurement, samples: &Samples) {
     for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
         let paced = samples.paced(cell.method, cell.pages);
@@ -50,15 +47,15 @@ pub fn add_samples(measurement: &mut Measurement, samples: &Samples) {
     }
 }
 
-fn row(cell: &Cell, samples: &Samples) -> MethodResult {
+fn method_result(cell: &Cell, samples: &Samples) -> MethodResult {
     MethodResult {
         method: cell.method,
         pages: cell.pages,
         as_server: cell.as_server,
         paced: samples
             .paced(cell.method, cell.pages)
-            .map(|cell| latencies(cell, runs(&cell.rounds.concat(), RUNS))),
-        back_to_back: (cell.count() > 0).then(|| latencies(cell, cell.round_medians())),
+            .map(|cell| latencies(cell, run_medians(&cell.rounds.concat(), MAX_RUNS))),
+        back_to_back: (cell.commit_count() > 0).then(|| latencies(cell, cell.round_medians())),
         flushes_per_commit: cell
             .flushes
             .filter(|f| f.commits > 0)
@@ -67,7 +64,7 @@ fn row(cell: &Cell, samples: &Samples) -> MethodResult {
     }
 }
 
-/// The figures of a cell, with the medians of consecutive commits.
+/// `medians` are those of consecutive commits.
 fn latencies(cell: &Cell, medians: Vec<f64>) -> Latencies {
     let all = sorted(&cell.rounds.concat());
     Latencies {
@@ -83,10 +80,10 @@ fn latencies(cell: &Cell, medians: Vec<f64>) -> Latencies {
     }
 }
 
-/// How many quantiles are kept: as many as a curve of a screen's width can show.
+/// As many quantiles as a curve of a screen's width can show.
 const QUANTILES: u32 = 64;
 
-/// The quantiles of sorted times, one for each where there are few.
+/// Quantiles of sorted latencies; all of them if there are few.
 fn quantiles(all: &[f64]) -> Vec<f64> {
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX).min(QUANTILES);
     (1..=count)
@@ -94,7 +91,7 @@ fn quantiles(all: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-fn best(
+fn best_method(
     samples: &Samples,
     seen: &SampleContext,
     rows: &[MethodResult],
@@ -108,7 +105,7 @@ fn best(
     let winners = comparisons.iter().filter(|c| {
         c.settled.is_settled()
             && c.gain_percent.low > MEANINGFUL_PERCENT
-            && !caveats::too_fast(samples, c.method, seen)
+            && !caveats::exceeds_speed_limit(samples, c.method, seen)
             && !compare::is_slower_with_two_pages(rows, c.method, default)
     });
     winners

@@ -1,7 +1,5 @@
-//! A measurement as lines of text: the latency of a commit for reports.
-//!
-//! Pure text without colour; every character is one column wide. Bars share one scale, so that
-//! lengths can be compared.
+//! The latencies of a measurement as a text table, without colour; every character is one column
+//! wide. Bars share one scale, so their lengths compare.
 
 use super::compare::outcome;
 use super::{Comparison, Conclusion, Estimate, Measurement, MethodResult};
@@ -9,15 +7,14 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text::bars::{height, interval};
 use crate::text::micros_or_dash;
 
-/// The width of the bar of an interval, in columns.
-const BAR: usize = 24;
+/// Columns of an interval bar.
+const BAR_WIDTH: usize = 24;
 
-/// A heading, and one line per server method with one page per commit: median, interval, 99th
-/// percentile, the median back to back, and the comparison. `current` is the setting in force,
-/// where there is a server.
+/// A heading, and one line per server method with one page per commit. `current` is the method in
+/// force, if there is a server.
 pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
-    let rows: Vec<_> = found.tried_of_server().collect();
-    // All bars share one scale: from the lowest to the highest end of an interval.
+    let rows: Vec<_> = found.server_rows_with_errors().collect();
+    // One scale: from the lowest to the highest end of an interval.
     let intervals = || {
         rows.iter()
             .filter_map(|row| Some(row.paced.as_ref()?.median_us))
@@ -33,10 +30,10 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
             return format!("{name:<24} {error}");
         }
         let bar = row.paced.as_ref().map_or_else(
-            || " ".repeat(BAR),
+            || " ".repeat(BAR_WIDTH),
             |paced| {
                 let Estimate { low, value, high } = paced.median_us;
-                interval([low, value, high].map(share), BAR)
+                interval([low, value, high].map(share), BAR_WIDTH)
             },
         );
         let setting = found.log.setting(row.method).unwrap_or_default();
@@ -45,7 +42,7 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
         } else {
             ""
         };
-        let comparison = comparison(found, row);
+        let comparison = comparison_label(found, row);
         let says = [comparison.as_str(), setting, mark]
             .into_iter()
             .filter(|part| !part.is_empty());
@@ -60,7 +57,7 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
         .to_owned()
     };
     let heading = format!(
-        "{:<24} {:>8}  {:<BAR$} {:>8} {:>13}",
+        "{:<24} {:>8}  {:<BAR_WIDTH$} {:>8} {:>13}",
         "", "median", "95 % interval", "p99", "back to back"
     );
     std::iter::once(heading)
@@ -68,12 +65,12 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
         .collect()
 }
 
-/// How a method compares with the default: `best`, `equal`, `1.9 × slower`; empty for the default
-/// unless it is the best.
-pub fn comparison(found: &Measurement, row: &MethodResult) -> String {
+/// Comparison with the default: `best`, `equal`, `1.9 × slower`; empty for the default unless it is
+/// the best.
+pub fn comparison_label(found: &Measurement, row: &MethodResult) -> String {
     let is_best = row.method == found.best
         && !found.comparisons.is_empty()
-        && !outcome(found, found.default_method()).is_open();
+        && !outcome(found, found.default_method()).is_undecided();
     let comparison = found.comparisons.iter().find(|c| c.method == row.method);
     match comparison {
         _ if is_best => "best".to_owned(),
@@ -101,8 +98,7 @@ pub fn comparison(found: &Measurement, row: &MethodResult) -> String {
     }
 }
 
-/// Values as a row of block characters, at most `width` of them, each the largest of its share of
-/// the values.
+/// Values as at most `width` block characters, each the maximum of its share of the values.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     let share = values.len().div_ceil(width.max(1)).max(1);
     let columns: Vec<f64> = values
@@ -111,8 +107,8 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
         .collect();
     let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
     let high = columns.iter().copied().fold(0.0, f64::max);
-    // Rounds that differ by less than a tenth have the same height, so that noise does not look
-    // significant.
+    // Values within a tenth of each other get the same height, so that noise does not look like a
+    // difference.
     let span = (high - low).max(0.1 * high).max(f64::MIN_POSITIVE);
     columns
         .iter()

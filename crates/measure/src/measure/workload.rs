@@ -1,14 +1,10 @@
-//! The results of workloads, beside the comparison of the methods to write WAL: samples → rows,
-//! pure.
-//!
-//! A round executes every part of a workload once, in random order; the round is the statistical
-//! unit, as everywhere here. Rows with several threads are compared by the machine's throughput
-//! rather than by the wait of each operation, because operations that share a flush wait together.
+//! Results of workloads: samples → rows. A round runs every part once, in random order, and is the
+//! statistical unit. Rows with several threads are compared by throughput, not by the wait of one
+//! operation: operations that share a flush wait together.
 
 mod result;
 mod facts {
-    //! The results of workloads as facts. Facts of a workload that was not requested stay *not
-    //! collected*.
+    //! Workload results as facts. Facts of a workload that was not requested stay *not collected*.
 
     use super::result::{Workload, WorkloadResult, WorkloadRow};
     use crate::facts::catalog::probe;
@@ -16,8 +12,8 @@ mod facts {
 
     type Figure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
 
-    /// Puts the facts that these workloads found about a target.
-    pub fn to_facts(found: &[WorkloadResult], target: &Subject, facts: &mut FactSet) {
+    /// Adds the facts that these workloads measured of a target.
+    pub fn insert_facts(found: &[WorkloadResult], target: &Subject, facts: &mut FactSet) {
         let ratio = |row: &WorkloadRow| row.cost_ratio.map(|ratio| ratio.value);
         let rate = |row: &WorkloadRow| Some(row.per_second.value);
         let median = |row: &WorkloadRow| Some(row.median_us.value);
@@ -81,7 +77,7 @@ mod facts {
                 .filter(|row| row.samples > 0)
                 .find(|row| row.name == name);
             if let Some(value) = row.and_then(figure) {
-                facts.know(
+                facts.insert_known(
                     target,
                     key,
                     value,
@@ -112,46 +108,44 @@ mod facts {
             };
             let rows = [
                 series("fdatasync, alone"),
-                series("fdatasync, beside a writer").against(0),
+                series("fdatasync, beside a writer").compared_with(0),
             ];
             let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
             let (target, mut facts) = (Subject::target("/t"), FactSet::default());
-            to_facts(&found, &target, &mut facts);
+            insert_facts(&found, &target, &mut facts);
             assert_eq!(facts.value(&target, &probe::ENTANGLED_FDATASYNC), Some(1.0));
             assert_eq!(facts.value(&target, &probe::ENTANGLED_FSYNC), None);
             assert_eq!(facts.value(&target, &probe::FILES_PER_SECOND), None);
         }
     }
 }
-mod words;
+mod sentences;
 
 use super::Conclusion;
 use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
-use super::order::{ALPHA, interval, interval_or_span, median_of};
+use super::order_statistics::{ALPHA, interval, interval_or_span, median_of};
 
-pub(super) use facts::to_facts;
+pub(super) use facts::insert_facts;
 pub use result::{Workload, WorkloadResult, WorkloadRow};
-pub use words::lines;
+pub use sentences::lines;
 
-/// The samples of one row.
+/// Samples of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// The operation, in a few words.
     pub name: String,
-    /// The number of concurrent threads.
+    /// Concurrent threads.
     pub threads: u32,
     /// Bytes written per operation.
     pub bytes: u64,
-    /// Index of the row it is compared with.
+    /// Index of the reference row.
     pub against: Option<usize>,
-    /// The passes, one per round.
+    /// One per round.
     pub rounds: Vec<Pass>,
-    /// Why it could not be measured; `None` where it was.
     pub error: Option<String>,
 }
 
 impl Series {
-    /// A row of one thread without any measurement yet.
+    /// One thread, no measurement yet.
     pub fn new(name: impl Into<String>, bytes: u64) -> Self {
         Self {
             name: name.into(),
@@ -161,18 +155,18 @@ impl Series {
         }
     }
 
-    /// The same, compared with another row.
+    /// Sets the reference row.
     #[must_use]
-    pub fn against(self, row: usize) -> Self {
+    pub fn compared_with(self, row: usize) -> Self {
         Self {
             against: Some(row),
             ..self
         }
     }
 
-    /// The cost of an operation in each round, in microseconds: the median for one thread; for
-    /// several, the elapsed time per operation.
-    fn costs(&self) -> Vec<f64> {
+    /// Latency of an operation in each round, in microseconds: the median for one thread, else the
+    /// elapsed time per operation.
+    fn costs_per_round(&self) -> Vec<f64> {
         let cost = |pass: &Pass| match self.threads {
             1 => median_of(&pass.times_us),
             _ => 1e6 * pass.seconds / pass.times_us.len().max(1) as f64,
@@ -183,31 +177,30 @@ impl Series {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pass {
-    /// Microseconds of each operation, of all threads.
+    /// Of each operation, of all threads.
     pub times_us: Vec<f64>,
-    /// Duration of the pass in seconds.
+    /// Duration of the pass.
     pub seconds: f64,
-    /// Requested flushes: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
+    /// Flush requests: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
     pub flush_calls: u64,
-    /// Flushes that the disks counted meanwhile; `None` where they do not count or others
-    /// contributed.
+    /// Flushes counted by the disks; `None` if they do not count, or other I/O contributed.
     pub flushes: Option<u64>,
 }
 
 impl WorkloadResult {
-    /// The result of these series. With `keep_samples` it retains every operation.
+    /// `keep_samples` keeps every operation.
     pub fn new(workload: Workload, series: &[Series], keep_samples: bool) -> Self {
         let measured = series.iter().filter(|s| s.error.is_none());
         let rounds = measured.map(|s| s.rounds.len()).min().unwrap_or(0);
         let rows: Vec<_> = series
             .iter()
-            .map(|one| row(one, series, keep_samples))
+            .map(|one| workload_row(one, series, keep_samples))
             .collect();
-        let sentence = words::sentence(workload, &rows);
+        let sentence = sentences::sentence(workload, &rows);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
         Self {
             workload,
-            operation: workload.says().to_owned(),
+            operation: workload.operation_text().to_owned(),
             rounds,
             rows,
             sentence,
@@ -215,7 +208,7 @@ impl WorkloadResult {
     }
 }
 
-fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
+fn workload_row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
     let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
     let times: Vec<f64> = each().flatten().collect();
     let quantile = quantiles(&series.rounds);
@@ -231,7 +224,10 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
         .and_then(|i| all.get(i))
         .filter(|o| o.error.is_none());
     let ratios = other.map(|other| {
-        let pairs = series.costs().into_iter().zip(other.costs());
+        let pairs = series
+            .costs_per_round()
+            .into_iter()
+            .zip(other.costs_per_round());
         pairs
             .filter(|(_, other)| *other > 0.0)
             .map(|(own, other)| own / other)
@@ -253,7 +249,7 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
         flushes_per_operation: counted.map(per_operation),
         against: other.map(|other| other.name.clone()),
         cost_ratio: ratios.as_ref().map(|r| interval_or_span(r, ALPHA)),
-        settled: ratios.map(|r| settled(&r)),
+        settled: ratios.map(|r| conclusion(&r)),
         rounds_us: medians,
         samples_us: if keep_samples {
             each().collect()
@@ -264,9 +260,8 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
     }
 }
 
-/// The quantiles of all operations, with equal weight for every round. Rounds last equally long, so
-/// a slow one has fewer operations; with equal weight per operation they would hide the typical
-/// round.
+/// Quantiles of all operations, with equal weight per round: rounds last equally long, so a slow
+/// one has fewer operations and would otherwise count less.
 fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
     let weigh = |pass: &Pass| {
         let weight = 1.0 / pass.times_us.len().max(1) as f64;
@@ -291,9 +286,9 @@ fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// The conclusion from the ratios of the rounds. There is one look, at the end, so the error is not
+/// Conclusion from the ratios of the rounds. It is drawn once, at the end, so the error is not
 /// divided.
-fn settled(ratios: &[f64]) -> Conclusion {
+fn conclusion(ratios: &[f64]) -> Conclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match interval(ratios, ALPHA) {
         Some(found) if near.contains(&found.low) && near.contains(&found.high) => {
@@ -309,9 +304,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::order::quantile;
+    use crate::measure::order_statistics::quantile;
 
-    /// Rounds of operations with this duration each, in concurrent threads.
+    /// Rounds of operations with this latency, in concurrent threads.
     fn series(threads: u32, us: f64, against: Option<usize>) -> Series {
         let pass = |round: usize| {
             // A slow round is slow for all.
@@ -373,14 +368,14 @@ mod tests {
         fn no_percentile_lies_below_the_median(rounds in prop::collection::vec(prop::collection::vec(1.0..1e6f64, 1..40), 1..12)) {
             let passes = rounds.iter().map(|times| Pass { times_us: times.clone(), ..Pass::default() });
             let series = Series { rounds: passes.collect(), ..Series::new("any", 1) };
-            let row = row(&series, &[], false);
+            let row = workload_row(&series, &[], false);
             prop_assert!(row.median_us.value <= row.p95_us && row.p95_us <= row.max_us, "{row:?}");
         }
 
         #[test]
         fn rounds_of_one_length_count_like_their_samples(times in prop::collection::vec(1.0..1e6f64, 1..60)) {
             let passes: Vec<Pass> = times.iter().map(|us| Pass { times_us: vec![*us], ..Pass::default() }).collect();
-            let sorted = crate::measure::order::sorted(&times);
+            let sorted = crate::measure::order_statistics::sorted(&times);
             for share in [0.5, 0.95, 0.99, 1.0] {
                 prop_assert_eq!(quantiles(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
             }
@@ -389,20 +384,20 @@ mod tests {
 
     #[test]
     fn a_ratio_is_settled_like_any_comparison() {
-        assert_eq!(settled(&[1.2; 6]), Conclusion::Settled);
-        assert_eq!(settled(&[0.8; 6]), Conclusion::Settled);
+        assert_eq!(conclusion(&[1.2; 6]), Conclusion::Settled);
+        assert_eq!(conclusion(&[0.8; 6]), Conclusion::Settled);
         assert_eq!(
-            settled(&[1.2; 5]),
+            conclusion(&[1.2; 5]),
             Conclusion::NotSettled,
             "too few rounds for an interval"
         );
-        assert_eq!(settled(&[1.02; 6]), Conclusion::NoMeaningfulDifference);
+        assert_eq!(conclusion(&[1.02; 6]), Conclusion::NoMeaningfulDifference);
         assert_eq!(
-            settled(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]),
+            conclusion(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]),
             Conclusion::NotSettled
         );
         assert_eq!(
-            settled(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]),
+            conclusion(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]),
             Conclusion::NotSettled
         );
     }

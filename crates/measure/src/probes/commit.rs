@@ -1,8 +1,6 @@
-//! One commit as a server makes it: all its pages in one pwrite at the next place of the segment,
-//! then the flush.
-//!
-//! Every result is checked. A call that a signal interrupted is repeated, and that commit does not
-//! count.
+//! A commit as a server makes it: all pages in one pwrite at the next place in the segment, then
+//! the flush. Every result is checked. A call interrupted by a signal is repeated, and that commit
+//! does not count.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
@@ -11,22 +9,21 @@ use rustix::io::Errno;
 
 use crate::measure::{Method, SyncCall};
 
-/// Size of a WAL page (XLOG_BLCKSZ), in bytes.
-pub const PAGE: usize = 8192;
+/// Bytes of a WAL page (XLOG_BLCKSZ).
+pub const PAGE_BYTES: usize = 8192;
 
-/// The alignment in memory that O_DIRECT needs, in bytes; no device needs more than a page of it.
+/// Memory alignment for O_DIRECT in bytes; no device needs more.
 const ALIGNMENT: usize = 4096;
 
-/// Bytes to write: incompressible and aligned.
-pub struct Pages {
+/// Random bytes to write: incompressible and aligned.
+pub struct WriteBuffer {
     memory: Vec<u8>,
     start: usize,
     length: usize,
 }
 
-impl Pages {
-    /// A buffer of `length` random bytes.
-    pub fn noise(length: usize, rng: &mut super::schedule::Rng) -> Self {
+impl WriteBuffer {
+    pub fn random(length: usize, rng: &mut super::schedule::Rng) -> Self {
         let mut memory = vec![0; length + ALIGNMENT];
         for chunk in memory.chunks_mut(8) {
             let noise = rng.next_u64().to_ne_bytes();
@@ -43,7 +40,6 @@ impl Pages {
         }
     }
 
-    /// Its first `length` bytes, aligned.
     pub fn bytes(&self, length: usize) -> &[u8] {
         self.memory
             .get(self.start..self.start + length.min(self.length))
@@ -51,67 +47,65 @@ impl Pages {
     }
 }
 
-/// The place of the next commit: it cycles through a part of the file.
+/// Place of the next commit; wraps at the end of its part of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor {
     start: u64,
     end: u64,
-    at: u64,
+    offset: u64,
 }
 
 impl Cursor {
-    /// A cursor in a part of the file, in bytes; both ends are multiples of [`PAGE`].
+    /// A part of the file, in bytes; both ends are multiples of a page.
     pub fn new(start: u64, end: u64) -> Self {
         Self {
             start,
             end,
-            at: start,
+            offset: start,
         }
     }
 
-    /// The offset for so many bytes; advances past them.
-    pub fn take(&mut self, bytes: usize) -> u64 {
+    /// The offset for this many bytes; advances past them.
+    pub fn advance(&mut self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
-        if self.at + bytes > self.end {
-            self.at = self.start;
+        if self.offset + bytes > self.end {
+            self.offset = self.start;
         }
-        let here = self.at;
-        self.at += bytes;
+        let here = self.offset;
+        self.offset += bytes;
         here
     }
 }
 
-/// A method with the file opened for it.
+/// A method and the file opened for it.
 pub struct Writer {
     method: Method,
     file: OwnedFd,
 }
 
-/// The result of a commit.
 pub struct CommitTiming {
-    /// Its duration in microseconds.
     pub micros: f64,
-    /// Whether a signal interrupted it, so that its duration is meaningless.
+    /// Interrupted by a signal, so the duration is meaningless.
     pub interrupted: bool,
 }
 
 impl Writer {
-    /// A writer for a file that was opened as the method wants.
+    /// The file must be opened with the method's flags.
     pub fn new(method: Method, file: OwnedFd) -> Self {
         Self { method, file }
     }
 
-    /// Whether O_DIRECT goes through the page cache here, as on btrfs with checksums or ext4 with
-    /// data=journal: only then does a write of an odd length succeed.
-    pub fn is_buffered(&self, pages: &Pages, offset: u64) -> bool {
+    /// True if O_DIRECT goes through the page cache, as on btrfs with checksums or ext4 with
+    /// data=journal: only then a write of odd length succeeds.
+    pub fn is_buffered(&self, pages: &WriteBuffer, offset: u64) -> bool {
         self.method.is_direct() && rustix::io::pwrite(&self.file, pages.bytes(100), offset).is_ok()
     }
 
     /// Writes without a flush.
     pub fn write(&self, pages: &[u8], offset: u64) -> Result<(), Errno> {
-        match again(&mut false, || rustix::io::pwrite(&self.file, pages, offset))? {
+        match retry_interrupted(&mut false, || rustix::io::pwrite(&self.file, pages, offset))? {
             written if written == pages.len() => Ok(()),
-            // The kernel stops in the middle of a write only when there is no space for the rest.
+            // A short write means no space for the rest.
             _ => Err(Errno::NOSPC),
         }
     }
@@ -119,13 +113,13 @@ impl Writer {
     pub fn commit(&self, pages: &[u8], offset: u64) -> Result<CommitTiming, Errno> {
         let mut interrupted = false;
         let begun = Instant::now();
-        let written = again(&mut interrupted, || {
+        let written = retry_interrupted(&mut interrupted, || {
             rustix::io::pwrite(&self.file, pages, offset)
         })?;
         flush(self.method, &self.file, &mut interrupted)?;
         let micros = begun.elapsed().as_nanos() as f64 / 1e3;
         if written != pages.len() {
-            // The kernel stops in the middle of a write only when there is no space for the rest.
+            // A short write means no space for the rest.
             return Err(Errno::NOSPC);
         }
         Ok(CommitTiming {
@@ -134,10 +128,10 @@ impl Writer {
         })
     }
 
-    /// Flushes the data that unflushed commits left in the page cache, so that the next method does
-    /// not pay for them.
-    pub fn settle(&self) -> Result<(), Errno> {
-        again(&mut false, || rustix::fs::fdatasync(&self.file))
+    /// Flushes what unflushed commits left in the page cache, so that the next method does not pay
+    /// for it.
+    pub fn flush_cached(&self) -> Result<(), Errno> {
+        retry_interrupted(&mut false, || rustix::fs::fdatasync(&self.file))
     }
 }
 
@@ -147,8 +141,8 @@ impl AsFd for Writer {
     }
 }
 
-/// Repeats a call until no signal interrupts it.
-pub fn again<T>(
+/// Repeats a call while signals interrupt it.
+pub fn retry_interrupted<T>(
     interrupted: &mut bool,
     mut call: impl FnMut() -> Result<T, Errno>,
 ) -> Result<T, Errno> {
@@ -160,12 +154,11 @@ pub fn again<T>(
     }
 }
 
-/// The call after the write.
 pub fn flush(method: Method, file: &OwnedFd, interrupted: &mut bool) -> Result<(), Errno> {
     match method.sync_call() {
-        SyncCall::Not => Ok(()),
-        SyncCall::Data => again(interrupted, || rustix::fs::fdatasync(file)),
-        SyncCall::All => again(interrupted, || rustix::fs::fsync(file)),
+        SyncCall::NoCall => Ok(()),
+        SyncCall::Fdatasync => retry_interrupted(interrupted, || rustix::fs::fdatasync(file)),
+        SyncCall::Fsync => retry_interrupted(interrupted, || rustix::fs::fsync(file)),
     }
 }
 
@@ -176,19 +169,20 @@ mod tests {
 
     #[test]
     fn pages_are_aligned_and_full() {
-        let pages = Pages::noise(4 * PAGE, &mut Rng::new(1));
-        assert_eq!(pages.bytes(2 * PAGE).len(), 2 * PAGE);
-        assert_eq!(pages.bytes(usize::MAX - PAGE).len(), 4 * PAGE);
-        assert_eq!(pages.bytes(PAGE).as_ptr().align_offset(ALIGNMENT), 0);
-        let kinds: std::collections::BTreeSet<&[u8]> = pages.bytes(4 * PAGE).chunks(4).collect();
-        assert!(kinds.len() > PAGE - 16, "noise does not compress");
+        let pages = WriteBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
+        assert_eq!(pages.bytes(2 * PAGE_BYTES).len(), 2 * PAGE_BYTES);
+        assert_eq!(pages.bytes(usize::MAX - PAGE_BYTES).len(), 4 * PAGE_BYTES);
+        assert_eq!(pages.bytes(PAGE_BYTES).as_ptr().align_offset(ALIGNMENT), 0);
+        let kinds: std::collections::BTreeSet<&[u8]> =
+            pages.bytes(4 * PAGE_BYTES).chunks(4).collect();
+        assert!(kinds.len() > PAGE_BYTES - 16, "noise does not compress");
     }
 
     #[test]
     fn a_cursor_never_leaves_its_part() {
-        let mut cursor = Cursor::new(5 * PAGE as u64, 10 * PAGE as u64);
+        let mut cursor = Cursor::new(5 * PAGE_BYTES as u64, 10 * PAGE_BYTES as u64);
         let places: Vec<u64> = (0..4)
-            .map(|_| cursor.take(2 * PAGE) / PAGE as u64)
+            .map(|_| cursor.advance(2 * PAGE_BYTES) / PAGE_BYTES as u64)
             .collect();
         assert_eq!(places, [5, 7, 5, 7]);
     }
@@ -197,10 +191,13 @@ mod tests {
     fn interrupted_calls_are_made_again() {
         let mut answers = vec![Ok(7), Err(Errno::INTR), Err(Errno::INTR)];
         let mut interrupted = false;
-        assert_eq!(again(&mut interrupted, || answers.pop().unwrap()), Ok(7));
+        assert_eq!(
+            retry_interrupted(&mut interrupted, || answers.pop().unwrap()),
+            Ok(7)
+        );
         assert!(interrupted);
         assert_eq!(
-            again(&mut interrupted, || Err::<(), _>(Errno::IO)),
+            retry_interrupted(&mut interrupted, || Err::<(), _>(Errno::IO)),
             Err(Errno::IO)
         );
     }

@@ -1,8 +1,6 @@
-//! The scratch directory on the disk: made, found again by those who hold it open, and removed with
-//! the files that were created in it, whatever it is called by then.
-//!
-//! The files and their contents are left to [`super::scratch`]; [`super::watcher`] removes it when
-//! the prober dies.
+//! The scratch directory on the disk: created, found again through its descriptor, and removed with
+//! its files under any name. [`super::scratch`] makes the files; [`super::watcher`] removes the
+//! directory if the prober dies.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -12,35 +10,35 @@ use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use crate::way::random;
+use crate::safe_path::random_u64;
 
 /// Prefix of the directory's name.
 pub const PREFIX: &str = ".walwise-probe-";
 
-/// Prefix of the names of all files in it. Nothing else is ever removed.
+/// Prefix of all file names in it; other files are never removed.
 const FILE_PREFIX: &str = "walwise-";
 
-/// The number of names in a place that are looked at for directories that were left.
-const NAMES: usize = 100_000;
+/// Most names in a place that are searched for leftover directories.
+const MAX_NAMES: usize = 100_000;
 
-const LOOK: OFlags = OFlags::RDONLY
+const OPEN_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Creates a private directory and opens it. A user who may rename files around it could swap it
-/// before it is open; one that is not ours, or not empty, is an error.
+/// Creates and opens a private directory. A user who may rename files around it could swap it
+/// before it is open: one that is not ours, or not empty, is an error.
 pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    // Like O_EXCL it fails when the name exists, even as a link.
+    // Like O_EXCL, mkdir fails if the name exists, even as a link.
     rustix::fs::mkdirat(place, name, Mode::RWXU)?;
-    let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
+    let directory = rustix::fs::openat(place, name, OPEN_FLAGS, Mode::empty())?;
     let found = rustix::fs::fstat(&directory)?;
     let mut inside = Dir::read_from(&directory)?;
     let is_new = inside.all(|entry| {
         entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes()))
     });
     let is_ours = found.st_uid == nix::unistd::geteuid().as_raw()
-        || owner_given_in(&directory) == Ok(found.st_uid);
+        || file_owner_in(&directory) == Ok(found.st_uid);
     if is_new && is_ours {
         Ok(directory)
     } else {
@@ -48,13 +46,13 @@ pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Err
     }
 }
 
-/// The name of a new scratch directory of this process; nobody can guess it.
-pub(super) fn new_name() -> String {
-    format!("{PREFIX}{}-{:016x}", std::process::id(), random())
+/// Name of a new scratch directory of this process; not guessable.
+pub(super) fn new_scratch_name() -> String {
+    format!("{PREFIX}{}-{:016x}", std::process::id(), random_u64())
 }
 
-/// The process in a name that [`new_name`] made.
-fn process_in(name: &str) -> Option<Pid> {
+/// The process id in a scratch directory's name.
+fn pid_in_name(name: &str) -> Option<Pid> {
     let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
     let is_number = number.len() == 16
         && number
@@ -64,22 +62,21 @@ fn process_in(name: &str) -> Option<Pid> {
     Pid::from_raw(pid.parse().ok()?).filter(|_| is_number && is_pid)
 }
 
-/// Marks a scratch directory as in use, for as long as it is held open. Where no locks are, its
-/// name has to do.
+/// Marks a scratch directory as in use while it is held open. Without locks on the file system, its
+/// name has to suffice.
 pub(super) fn lock(directory: &OwnedFd) -> Result<(), Errno> {
     rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// The names of scratch directories that probes of ours left in a place when they were killed
-/// together with their watchers. A directory of somebody else's is not told, whatever it is called:
-/// it has to be private and ours.
+/// Scratch directories that our own killed probes left in a place. Those of others are ignored,
+/// whatever their name: a directory must be private and ours.
 pub(super) fn leftovers(place: &OwnedFd) -> Vec<String> {
     let Ok(entries) = Dir::read_from(place) else {
         return Vec::new();
     };
     let is_left = |name: &String| {
         let left = || -> Result<bool, Errno> {
-            let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
+            let directory = rustix::fs::openat(place, name, OPEN_FLAGS, Mode::empty())?;
             let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(place)?);
             let is_private = Mode::from_raw_mode(found.st_mode) == Mode::RWXU;
             let is_ours =
@@ -88,7 +85,7 @@ pub(super) fn leftovers(place: &OwnedFd) -> Vec<String> {
                 Ok(()) => true,
                 Err(Errno::WOULDBLOCK) => false,
                 Err(_) => {
-                    process_in(name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+                    pid_in_name(name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
                 }
             };
             Ok(is_private && is_ours && is_free)
@@ -97,19 +94,19 @@ pub(super) fn leftovers(place: &OwnedFd) -> Vec<String> {
     };
     let names = entries
         .flatten()
-        .take(NAMES)
+        .take(MAX_NAMES)
         .filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
     let mut left: Vec<String> = names
-        .filter(|name| process_in(name).is_some())
+        .filter(|name| pid_in_name(name).is_some())
         .filter(is_left)
         .collect();
     left.sort_unstable();
     left
 }
 
-/// The owner that a file system gives to our files in a directory: some have no owners, or map root
-/// to another user.
-fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
+/// The owner of new files in a directory: some file systems have no owners, or map root to another
+/// user.
+fn file_owner_in(directory: &OwnedFd) -> Result<u32, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = file_name("owner");
     let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -118,15 +115,15 @@ fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
     Ok(found?.st_uid)
 }
 
-/// Opens the scratch directory of that name if it is ours: it has the recorded inode or, when the
-/// prober died before reporting it, belongs to us and has the name that only we know. `None` where
-/// it does not exist or was replaced.
-pub(super) fn open_ours(
+/// Opens the scratch directory of that name if it is ours: same inode as recorded or, if the prober
+/// died before it reported one, our user and the name that only we know. `None` if it is missing or
+/// was replaced.
+pub(super) fn open_own(
     place: impl AsFd,
     name: &str,
     inode: Option<u64>,
 ) -> Result<Option<OwnedFd>, Errno> {
-    let directory = match rustix::fs::openat(&place, name, LOOK, Mode::empty()) {
+    let directory = match rustix::fs::openat(&place, name, OPEN_FLAGS, Mode::empty()) {
         Ok(directory) => directory,
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         Err(errno) => return Err(errno),
@@ -138,13 +135,16 @@ pub(super) fn open_ours(
     Ok(is_ours.then_some(directory))
 }
 
-/// The number of searches for a directory while others rename it.
-const LOOKS: usize = 10;
+/// Most attempts to find a directory while others rename it.
+const MAX_LOOKUPS: usize = 10;
 
-/// Removes a scratch directory that is held open and the files that were created in it, whatever
-/// its name is now.
-pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> Result<(), Errno> {
-    remove_all(directory)?;
+/// Removes an open scratch directory and our files in it, whatever its name is now.
+pub(super) fn remove_open_directory(
+    place: impl AsFd,
+    name: &str,
+    directory: &OwnedFd,
+) -> Result<(), Errno> {
+    remove_all_files(directory)?;
     let ours = rustix::fs::fstat(directory)?;
     let is_it = |around: &dyn AsFd, name: &CStr| {
         let found = rustix::fs::statat(around.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW);
@@ -154,11 +154,11 @@ pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> 
     if is_it(&place, &name) {
         return rustix::fs::unlinkat(&place, &name, AtFlags::REMOVEDIR);
     }
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_LOOKUPS {
         if rustix::fs::fstat(directory)?.st_nlink == 0 {
             return Ok(());
         }
-        let around = rustix::fs::openat(directory, "..", LOOK, Mode::empty())?;
+        let around = rustix::fs::openat(directory, "..", OPEN_FLAGS, Mode::empty())?;
         let entries = Dir::read_from(&around)?.flatten();
         let now = entries
             .map(|entry| entry.file_name().to_owned())
@@ -171,19 +171,18 @@ pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> 
     Err(Errno::BUSY)
 }
 
-/// The current path of a directory, as the kernel has it.
-pub(super) fn now_at(directory: &OwnedFd) -> Option<PathBuf> {
+/// Current path of a directory, from the kernel.
+pub(super) fn current_path(directory: &OwnedFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
 }
 
-/// Removes all our files. Removing while listing may skip some, so it repeats until a list holds
-/// none.
-pub(super) fn remove_all(directory: &OwnedFd) -> Result<(), Errno> {
+/// Removes all our files. Removing while listing may skip some, so it repeats until none is listed.
+pub(super) fn remove_all_files(directory: &OwnedFd) -> Result<(), Errno> {
     while remove_files(directory)? > 0 {}
     Ok(())
 }
 
-/// Removes our files in one listing of the directory; returns how many.
+/// One pass over the directory; returns the number of files removed.
 fn remove_files(directory: &OwnedFd) -> Result<usize, Errno> {
     let mut removed = 0;
     for entry in Dir::read_from(directory)? {
@@ -204,7 +203,6 @@ fn remove_files(directory: &OwnedFd) -> Result<usize, Errno> {
     Ok(removed)
 }
 
-/// The name of a file in it.
 pub(super) fn file_name(what: &str) -> String {
     format!("{FILE_PREFIX}{what}")
 }

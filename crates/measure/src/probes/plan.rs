@@ -1,52 +1,50 @@
-//! The plan of a probe before it runs: where, how much, how long, with which methods. A plan writes
-//! nothing.
+//! The plan of a probe: where, how much, how long, with which methods. Planning writes nothing.
 
 use std::path::{Path, PathBuf};
 
 use rustix::fs::IFlags;
 
-use super::error::{Refusal, shown};
+use super::error::{Refusal, display_path};
 use super::method::server_methods;
-use super::place::{self, Room, ScratchParent};
-use super::redo::RedoShape;
+use super::redo::RedoLogConfig;
 use super::request::{ProbeOptions, ProbeRequest, ServerLog};
+use super::scratch_place::{self, ScratchParent, SpaceNeeded};
 use super::wear;
 use crate::facts::catalog::mount::MountClass;
-use crate::host::{Host, LiveHost, Miss, MissKind};
+use crate::host::{Host, HostError, HostErrorKind, LiveHost};
 use crate::measure::{MeasuredLog, Method, SpeedLimit, Workload};
 use crate::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchmarkCase {
     pub method: Method,
-    /// Pages of the log per commit.
+    /// Log pages per commit.
     pub pages: u32,
-    /// Whether the server would do it this way.
+    /// False for rows that no server uses.
     pub as_server: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct ProbePlan {
-    /// The parent of the scratch directory, links followed.
+    /// Parent of the scratch directory; links followed.
     pub directory: PathBuf,
-    /// Size of a scratch file that stands for a segment, in bytes.
+    /// Bytes of a scratch file that stands for a segment.
     pub file_bytes: u64,
-    /// The largest space in use at a time, in bytes.
-    pub at_a_time: u64,
-    /// The largest number of bytes that the comparison, and each workload, writes, files included.
+    /// Most space in use at a time, in bytes.
+    pub peak_bytes: u64,
+    /// Most bytes that the comparison, and each workload, writes; files included.
     pub max_bytes: u64,
-    /// The longest time of the comparison, and of each workload, in seconds.
+    /// Time limit of the comparison, and of each workload.
     pub seconds: f64,
-    /// The longest time of all of it, in seconds.
+    /// Time limit of the whole probe.
     pub total_seconds: f64,
-    /// The rows of the comparison; empty where only workloads are measured.
+    /// Rows of the comparison; empty with workloads only.
     pub rows: Vec<BenchmarkCase>,
     pub workloads: Vec<Workload>,
-    /// The sentence that the user confirms.
-    pub says: String,
-    /// The log of the comparison.
+    /// Shown to the user before the probe; a clause that begins with a verb.
+    pub announcement: String,
     pub log: MeasuredLog,
-    pub(super) redo: RedoShape,
+    pub(super) redo: RedoLogConfig,
     pub(super) identity: (u64, u64),
     pub(super) flags: Option<IFlags>,
     pub(super) leaves: Vec<String>,
@@ -58,18 +56,17 @@ pub struct ProbePlan {
     pub(super) options: ProbeOptions,
 }
 
-/// The space that a workload may use besides its file and another of that size, in bytes: a
-/// neighbour's writes for half a second, some thousand small files.
-const SMALL_THINGS: u64 = 16 << 20;
+/// Extra space of a workload besides two scratch files, in bytes: half a second of a neighbour's
+/// writes, some thousand small files.
+const EXTRA_BYTES: u64 = 16 << 20;
 
-/// Plans a probe; the refusal says why there can be none.
 pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let class = request
         .mount_class
         .filter(|_| request.scratch.is_none() && !request.options.force);
     let refuse = |class| {
-        Err(Refusal::Class {
-            directory: shown(&request.target),
+        Err(Refusal::NetworkOrFuse {
+            directory: display_path(&request.target),
             class,
         })
     };
@@ -86,14 +83,14 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         | None => {}
     }
     if let Some(scratch) = &request.scratch {
-        check_answers(scratch, &request.program)?;
+        check_responds(scratch, &request.program)?;
     } else if request.options.force {
-        check_answers(&request.target, &request.program)?;
+        check_responds(&request.target, &request.program)?;
     }
-    let rows = rows(request);
+    let rows = benchmark_cases(request);
     let (log, redo) = match &request.server {
-        ServerLog::Wal(_) => (MeasuredLog::default(), RedoShape::usual()),
-        ServerLog::Redo(redo) => (redo.measured(), redo.clone()),
+        ServerLog::Wal(_) => (MeasuredLog::default(), RedoLogConfig::default_config()),
+        ServerLog::Redo(redo) => (redo.measured_log(), redo.clone()),
     };
     // Direct and buffered commits have half of the file each, with room for two of the largest.
     let most_pages = rows
@@ -102,7 +99,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         .max()
         .unwrap_or(1)
         .max(2);
-    let page = super::commit::PAGE as u64;
+    let page = super::commit::PAGE_BYTES as u64;
     let file_bytes = request
         .file_bytes
         .max(4 * most_pages * page)
@@ -110,18 +107,18 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let at_a_time = if request.workloads.is_empty() {
         file_bytes
     } else {
-        2 * file_bytes + SMALL_THINGS
+        2 * file_bytes + EXTRA_BYTES
     };
-    let room = Room {
+    let room = SpaceNeeded {
         bytes: at_a_time,
-        to_the_brim: request.options.force,
+        exact_fit: request.options.force,
     };
     let anywhere = request.scratch.is_some() || request.options.force;
     let ScratchParent {
         directory,
         identity,
         flags,
-    } = place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
+    } = scratch_place::find_place(&request.target, request.scratch.as_deref(), anywhere, &room)?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
     #[expect(
         clippy::cast_possible_truncation,
@@ -129,7 +126,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         reason = "clamped above"
     )]
     let commits = match request.workloads.as_slice() {
-        // The tool writes as fast as the disk takes it.
+        // pg_test_fsync writes as fast as the disk accepts.
         [Workload::PgTestFsync] => (seconds * f64::from(256 << 20)) as u64,
         _ => ((seconds * f64::from(32 << 20)) as u64).clamp(64 << 20, 4 << 30),
     };
@@ -140,27 +137,27 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         max_bytes.saturating_mul(times as u64),
     );
     let says = format!(
-        "writes at most {} in a scratch directory in {}, {} at a time, in at most {total_seconds:.0} s{}",
+        "writes at most {} to a scratch directory in {}, {} at a time, in at most {total_seconds:.0} s{}",
         text::bytes(total_bytes),
-        shown(&directory),
+        display_path(&directory),
         text::bytes(at_a_time),
         request
             .smallest_disk_bytes
             .map_or_else(String::new, |size| format!(
                 "; that {}",
-                wear::words(total_bytes, size)
+                wear::wear_text(total_bytes, size)
             )),
     );
     Ok(ProbePlan {
         directory,
         file_bytes,
-        at_a_time,
+        peak_bytes: at_a_time,
         max_bytes,
         seconds,
         total_seconds,
         rows,
         workloads: request.workloads.clone(),
-        says,
+        announcement: says,
         log,
         redo,
         identity,
@@ -175,23 +172,23 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     })
 }
 
-/// Later steps touch the directory in this process, where a hang could not be ended. Targets were
+/// Later steps access the directory in this process, where a hang could not be ended. Targets were
 /// checked when facts were collected.
-fn check_answers(directory: &Path, program: &Path) -> Result<(), Refusal> {
-    match LiveHost::asking_through(program.to_owned()).stat(directory) {
-        Err(Miss {
-            kind: MissKind::TimedOut,
+fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
+    match LiveHost::with_program(program.to_owned()).stat(directory) {
+        Err(HostError {
+            kind: HostErrorKind::TimedOut,
             detail,
-        }) => Err(Refusal::Silent {
-            directory: shown(directory),
+        }) => Err(Refusal::Unresponsive {
+            directory: display_path(directory),
             why: detail,
         }),
         _ => Ok(()),
     }
 }
 
-/// The server's methods with each number of pages, then the rest with one.
-fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
+/// The server's methods with each number of pages, then the others with one.
+fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     let methods = match &request.server {
         ServerLog::Wal(settings) => server_methods(settings),
         ServerLog::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
@@ -205,8 +202,8 @@ fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
         .iter()
         .flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
     let mut rows: Vec<BenchmarkCase> = of_server.collect();
-    if let ServerLog::Redo(RedoShape {
-        blocks_ahead: Some(blocks),
+    if let ServerLog::Redo(RedoLogConfig {
+        write_ahead_blocks: Some(blocks),
         ..
     }) = &request.server
         && let Some(first) = methods
@@ -233,7 +230,7 @@ fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Occasion;
+    use crate::measure::WhenMeasured;
 
     #[test]
     fn foreign_file_systems_are_refused_untouched() {
@@ -242,7 +239,7 @@ mod tests {
             request.mount_class = Some(class);
             let refusal = plan(&request).unwrap_err();
             assert!(
-                matches!(&refusal, Refusal::Class { class, .. } if *class == word),
+                matches!(&refusal, Refusal::NetworkOrFuse { class, .. } if *class == word),
                 "{refusal}"
             );
         }
@@ -253,15 +250,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let plan = plan(&ProbeRequest::new(directory.path())).unwrap();
         assert!(
-            plan.says
-                .starts_with("writes at most 336 MiB in a scratch directory in /"),
+            plan.announcement
+                .starts_with("writes at most 336 MiB to a scratch directory in /"),
             "{}",
-            plan.says
+            plan.announcement
         );
         assert!(
-            plan.says.ends_with(", 16 MiB at a time, in at most 10 s"),
+            plan.announcement
+                .ends_with(", 16 MiB at a time, in at most 10 s"),
             "{}",
-            plan.says
+            plan.announcement
         );
         assert_eq!(plan.rows.len(), 9);
         assert_eq!(
@@ -279,25 +277,27 @@ mod tests {
         request.smallest_disk_bytes = Some(1 << 40);
         let all = plan(&request).unwrap();
         assert!(
-            all.says
-                .contains("48 MiB at a time, in at most 70 s; that wears less than 0.001 % off"),
+            all.announcement
+                .contains("48 MiB at a time, in at most 70 s; that uses under 0.001 % of"),
             "{}",
-            all.says
+            all.announcement
         );
         request.pages.clear();
         let without = plan(&request).unwrap();
         assert!(
-            without.rows.is_empty() && without.says.contains("in at most 60 s"),
+            without.rows.is_empty() && without.announcement.contains("in at most 60 s"),
             "{}",
-            without.says
+            without.announcement
         );
     }
 
     #[test]
     fn no_row_stands_twice() {
         let mut request = ProbeRequest::new("/");
-        request.extra.extend(Method::beside(Occasion::FlushCost));
+        request
+            .extra
+            .extend(Method::extra_methods(WhenMeasured::FlushCost));
         request.extra.extend([Method::Fdatasync, Method::Floor]);
-        assert_eq!(rows(&request).len(), 11);
+        assert_eq!(benchmark_cases(&request).len(), 11);
     }
 }

@@ -1,57 +1,49 @@
 //! How InnoDB writes its redo log, by release and settings: the methods that a server can have, and
-//! the one it has.
-//!
-//! MySQL's log goes through the page cache, whatever `innodb_flush_method` says of data files;
-//! O_DSYNC opens it with O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc,
-//! log_flush_low of log/log0write.cc). MariaDB's does so before 10.8. Later releases open it with
-//! O_DIRECT, unless `innodb_log_file_buffering` is on, and always with O_DSYNC where it is written
-//! through (strace of 10.11.19). MariaDB flushes with fdatasync (os_file_sync_posix).
+//! the one in force.
 
 use crate::facts::catalog::mysql::{self, FlushMethod};
 use crate::facts::catalog::target::ROLES;
 use crate::facts::catalog::{cluster, device};
 use crate::facts::{FactSet, Key, ServerKind, Subject};
 use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting};
-use crate::servers::servers;
+use crate::servers::server_table;
 use crate::version::Version;
 
-/// Size of a block of the redo log in bytes, where the device does not decide it
-/// (OS_FILE_LOG_BLOCK_SIZE).
-const BLOCK: u32 = 512;
+/// Bytes of a redo log block, unless the device decides it (OS_FILE_LOG_BLOCK_SIZE).
+const BLOCK_BYTES: u32 = 512;
 
-/// The largest block: that of the largest physical sector that MariaDB follows.
-const LARGEST_BLOCK: u32 = 4096;
+/// Largest block in bytes: that of the largest physical sector that MariaDB follows.
+const MAX_BLOCK_BYTES: u32 = 4096;
 
-/// How a server writes its redo log, and whether a commit waits for a binary log on the same file
-/// system.
+/// How a server writes its redo log, and whether commits also wait for a binary log on the same
+/// file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedoShape {
-    /// The methods that it can have, the one in force first, each with the setting that chooses it.
+pub struct RedoLogConfig {
+    /// Possible methods with the setting that chooses each; the one in force is first.
     pub methods: Vec<(Method, &'static str)>,
-    /// The method in force; `None` where it is not known, or flushes nothing.
+    /// `None` if unknown, or if the method in force flushes nothing.
     pub in_force: Option<Method>,
-    /// Size of a block in bytes.
     pub block_bytes: u32,
-    /// Blocks that the first write to a part of the file comes to, so that no block has to be read
-    /// before; `None` for one.
-    pub blocks_ahead: Option<u32>,
-    /// Whether commits are flushed in a binary log, too.
+    /// Blocks of the first write to a part of the file, large enough that no block is read before;
+    /// `None` for one.
+    pub write_ahead_blocks: Option<u32>,
+    /// True if commits also flush a binary log here.
     pub binlog: bool,
 }
 
-impl RedoShape {
-    /// A log as MySQL 8.4 writes it by default: what is measured without a server.
-    pub fn usual() -> Self {
+impl RedoLogConfig {
+    /// As MySQL 8.4 writes it by default; used without a server.
+    pub fn default_config() -> Self {
         Self {
             methods: vec![(Method::Fdatasync, "innodb_use_fdatasync = on")],
             in_force: None,
-            block_bytes: BLOCK,
-            blocks_ahead: None,
+            block_bytes: BLOCK_BYTES,
+            write_ahead_blocks: None,
             binlog: true,
         }
     }
 
-    /// The log of the server of a target; `None` where its kind or release is not known.
+    /// `None` if kind or release of the server is unknown.
     pub fn from_facts(facts: &FactSet, target: &Subject, server: &Subject) -> Option<Self> {
         let (kind, version) = (
             facts.value(server, &cluster::KIND)?,
@@ -60,11 +52,13 @@ impl RedoShape {
         let told = RedoSettings::from_facts(facts, server);
         let mut log = match kind {
             ServerKind::Postgres => return None,
-            ServerKind::Mysql => told.of_mysql(&version),
-            ServerKind::Mariadb => told.of_mariadb(&version, sector(facts, target)),
+            ServerKind::Mysql => told.mysql_config(&version),
+            ServerKind::Mariadb => {
+                told.mariadb_config(&version, largest_sector_bytes(facts, target))
+            }
         };
-        log.binlog = binlog(facts, target, server);
-        // The first is the one that others are compared with.
+        log.binlog = flushes_binlog(facts, target, server);
+        // The first is the reference of comparisons.
         let first = log
             .methods
             .iter()
@@ -73,15 +67,15 @@ impl RedoShape {
         Some(log)
     }
 
-    /// The method of its writes: the one in force, where that is known.
+    /// The method in force, if known, else the default.
     pub fn method(&self) -> Method {
         self.methods
             .first()
             .map_or(Method::Fdatasync, |(method, _)| *method)
     }
 
-    /// What a measurement says of it.
-    pub fn measured(&self) -> MeasuredLog {
+    /// The log as a measurement describes it.
+    pub fn measured_log(&self) -> MeasuredLog {
         let setting = |(method, setting): &(Method, &str)| MethodSetting {
             method: *method,
             setting: (*setting).to_owned(),
@@ -95,7 +89,7 @@ impl RedoShape {
     }
 }
 
-/// The settings that decide it.
+/// Settings that decide it.
 #[derive(Clone, Copy, Debug, Default)]
 struct RedoSettings {
     flush_method: Option<FlushMethod>,
@@ -117,8 +111,7 @@ impl RedoSettings {
         }
     }
 
-    /// Whether `innodb_flush_method` writes through; `None` where it flushes nothing, or is not
-    /// known.
+    /// Whether `innodb_flush_method` writes through; `None` if it flushes nothing, or is unknown.
     fn writes_through(self) -> Option<bool> {
         match self.flush_method? {
             FlushMethod::Dsync => Some(true),
@@ -127,10 +120,13 @@ impl RedoSettings {
         }
     }
 
-    fn of_mysql(self, version: &Version) -> RedoShape {
+    /// MySQL's redo log goes through the page cache, whatever `innodb_flush_method` is for data
+    /// files; O_DSYNC opens it with O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc,
+    /// log_flush_low of log/log0write.cc).
+    fn mysql_config(self, version: &Version) -> RedoLogConfig {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
         let use_fdatasync =
-            servers().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
+            server_table().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
         let methods = if use_fdatasync.is_absent() {
             vec![
                 (Method::Fsync, "innodb_flush_method = O_DIRECT or fsync"),
@@ -150,19 +146,22 @@ impl RedoSettings {
             .map(|through| if through { Method::OpenSync } else { flushed });
         let ahead = self
             .write_ahead
-            .and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK)).ok());
-        RedoShape {
+            .and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK_BYTES)).ok());
+        RedoLogConfig {
             methods,
             in_force,
-            block_bytes: BLOCK,
-            blocks_ahead: ahead.filter(|blocks| *blocks > 2),
+            block_bytes: BLOCK_BYTES,
+            write_ahead_blocks: ahead.filter(|blocks| *blocks > 2),
             binlog: true,
         }
     }
 
-    fn of_mariadb(self, version: &Version, sector: u32) -> RedoShape {
+    /// Before 10.8 through the page cache. Later with O_DIRECT unless `innodb_log_file_buffering`
+    /// is on, and always with O_DSYNC if written through (strace of 10.11.19); flushes are
+    /// fdatasync (os_file_sync_posix).
+    fn mariadb_config(self, version: &Version, sector: u32) -> RedoLogConfig {
         let has = |name| {
-            !servers()
+            !server_table()
                 .mysql_default(name, ServerKind::Mariadb, version)
                 .is_absent()
         };
@@ -173,11 +172,11 @@ impl RedoSettings {
                 .writes_through()
                 .map(|is| if is { through.0 } else { buffered.0 });
             let methods = vec![buffered, through];
-            return RedoShape {
+            return RedoLogConfig {
                 methods,
                 in_force,
-                block_bytes: BLOCK,
-                blocks_ahead: None,
+                block_bytes: BLOCK_BYTES,
+                write_ahead_blocks: None,
                 binlog: true,
             };
         }
@@ -211,31 +210,29 @@ impl RedoSettings {
         let block_bytes = told
             .unwrap_or(sector)
             .next_power_of_two()
-            .clamp(BLOCK, LARGEST_BLOCK);
-        RedoShape {
+            .clamp(BLOCK_BYTES, MAX_BLOCK_BYTES);
+        RedoLogConfig {
             methods,
             in_force,
             block_bytes,
-            blocks_ahead: None,
+            write_ahead_blocks: None,
             binlog: true,
         }
     }
 }
 
-/// The largest physical sector of the disks below in bytes; where one is not known, the largest
-/// that there is.
-fn sector(facts: &FactSet, target: &Subject) -> u32 {
+/// Largest physical sector of the disks below, in bytes; if one is unknown, the largest of all.
+fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
     let of = |leaf: &Subject| facts.value(leaf, &device::PHYSICAL_BLOCK);
-    let largest = facts.leaves(target).iter().map(of).max();
+    let largest = facts.bottom_devices(target).iter().map(of).max();
     largest
         .flatten()
         .and_then(|bytes| u32::try_from(bytes).ok())
-        .unwrap_or(LARGEST_BLOCK)
+        .unwrap_or(MAX_BLOCK_BYTES)
 }
 
-/// Whether a commit is flushed in a binary log here, as far as is known: one that is a file of its
-/// own, on this target.
-fn binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
+/// True if commits flush a binary log on this target, as far as known: a file of its own.
+fn flushes_binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
     let is_on = facts.value(server, &mysql::LOG_BIN) != Some(false);
     let is_file = facts
         .value(server, &mysql::BINLOG_ENGINE)
@@ -261,7 +258,8 @@ mod tests {
         Version::parse(text).unwrap()
     }
 
-    /// Every release of MySQL writes through the page cache, whatever the method is for data files.
+    /// Every release of MySQL writes through the page cache, whatever the setting for data files
+    /// is.
     #[test]
     fn mysql_writes_it_through_the_page_cache() {
         for (release, flush_method, use_fdatasync, expected) in [
@@ -283,7 +281,7 @@ mod tests {
                 use_fdatasync,
                 ..settings(flush_method)
             };
-            let log = told.of_mysql(&version(release));
+            let log = told.mysql_config(&version(release));
             assert_eq!(log.in_force, expected, "{release} {flush_method}");
             assert!(
                 log.methods.iter().all(|(method, _)| !method.is_direct()),
@@ -299,7 +297,10 @@ mod tests {
             write_ahead: Some(8192),
             ..settings("O_DIRECT")
         };
-        assert_eq!(ahead.of_mysql(&version("8.0.36")).blocks_ahead, Some(16));
+        assert_eq!(
+            ahead.mysql_config(&version("8.0.36")).write_ahead_blocks,
+            Some(16)
+        );
     }
 
     #[test]
@@ -357,7 +358,7 @@ mod tests {
                 log_write_through: through,
                 ..settings(flush_method)
             };
-            let log = told.of_mariadb(&version(release), 4096);
+            let log = told.mariadb_config(&version(release), 4096);
             assert_eq!(
                 log.in_force, expected,
                 "{release} {flush_method} {buffering:?} {through:?}"
@@ -372,16 +373,19 @@ mod tests {
             write_ahead: Some(512),
             ..settings("O_DIRECT")
         };
-        assert_eq!(told.of_mariadb(&version("10.11.19"), 4096).block_bytes, 512);
+        assert_eq!(
+            told.mariadb_config(&version("10.11.19"), 4096).block_bytes,
+            512
+        );
         assert_eq!(
             settings("O_DIRECT")
-                .of_mariadb(&version("10.11.19"), 4096)
+                .mariadb_config(&version("10.11.19"), 4096)
                 .block_bytes,
             4096
         );
         assert_eq!(
             settings("O_DIRECT")
-                .of_mariadb(&version("10.6.18"), 4096)
+                .mariadb_config(&version("10.6.18"), 4096)
                 .block_bytes,
             512
         );

@@ -1,122 +1,113 @@
-//! The request of a probe: a directory, a duration, a server, and the disks below.
-//!
-//! Unknown properties of the disks (whether they count flushes, how fast they can be) are not
-//! assumed; figures that depend on them are then unknown.
+//! The request of a probe: directory, duration, server, and the disks below. Unknown properties of
+//! the disks (flush counts, speed) are not assumed; figures that need them are then unknown.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::method::WalSettings;
-use super::redo::RedoShape;
+use super::redo::RedoLogConfig;
 use super::wear;
 use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{Area, FactSet, Key, Scope, Subject};
-use crate::measure::{Method, Occasion, SpeedLimit, Workload};
-use crate::subprocess::PROGRAM;
+use crate::measure::{Method, SpeedLimit, WhenMeasured, Workload};
+use crate::subprocess::OWN_PROGRAM;
 use crate::text;
 
-/// Size of a scratch file: a WAL segment, in bytes.
-const SEGMENT: u64 = 16 << 20;
+/// Bytes of a scratch file: a WAL segment.
+const SEGMENT_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeOptions {
-    /// Whether every sample is kept in the result.
+    /// Keep every sample in the result.
     pub keep_samples: bool,
-    /// Whether it runs at the lowest priority.
+    /// Run at the lowest priority.
     pub nice: bool,
-    /// Whether network file systems and nearly full ones are measured too.
+    /// Also measure network and nearly full file systems.
     pub force: bool,
 }
 
 /// The log that commits wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerLog {
-    /// PostgreSQL's WAL, also where there is no server.
+    /// PostgreSQL's WAL; also without a server.
     Wal(WalSettings),
-    Redo(RedoShape),
+    Redo(RedoLogConfig),
 }
 
 impl ServerLog {
-    /// Whether it is InnoDB's.
     pub fn is_redo(&self) -> bool {
         matches!(self, Self::Redo(_))
     }
 }
 
-/// The subject and extent of the measurement.
 #[derive(Clone, Debug)]
 pub struct ProbeRequest {
-    /// The directory the advice is for.
+    /// The directory to advise on.
     pub target: PathBuf,
-    /// The directory for the scratch directory, when the user named one.
+    /// The directory of `--scratch`.
     pub scratch: Option<PathBuf>,
-    /// `mount.class` of the target, when known: a network or FUSE file system is then refused
-    /// without being touched.
+    /// `mount.class` of the target, if known: network and FUSE file systems are refused without
+    /// being accessed.
     pub mount_class: Option<MountClass>,
-    /// The longest time in all, in seconds.
+    /// Time limit in seconds.
     pub seconds: f64,
-    /// Size of a scratch file in bytes.
+    /// Bytes of a scratch file.
     pub file_bytes: u64,
     /// The server whose methods are measured.
     pub server: ServerLog,
-    /// Numbers of pages of its log per commit with which the server's methods are compared; empty
-    /// for no comparison.
+    /// Log pages per commit with which the server's methods are compared; empty for no comparison.
     pub pages: Vec<u32>,
-    /// Whether commits of every size are paced, not only those of one page.
+    /// True if commits of every size are paced, not only of one page.
     pub all_paced: bool,
-    /// Further methods, with one page per commit. [`ProbeRequest::new`] puts the unflushed floor
-    /// here.
+    /// Further methods, with one page per commit. [`ProbeRequest::new`] adds the unflushed floor.
     pub extra: Vec<Method>,
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
     pub options: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
-    /// Whether all of them count flushes (`device.counts_flushes`).
+    /// True if all of them count flushes (`device.counts_flushes`).
     pub leaves_count_flushes: bool,
-    /// Size of the smallest disk that wears by writing, in bytes; `None` where one is unknown or
-    /// none wears.
+    /// Bytes of the smallest disk that wears by writing; `None` if one is unknown or none wears.
     pub smallest_disk_bytes: Option<u64>,
-    /// The highest plausible rate of commits; `None` for memory, ZFS and everything remote.
+    /// Highest plausible commit rate; `None` for memory, ZFS and remote disks.
     pub speed_limit: Option<SpeedLimit>,
-    /// The path of this program, which is started again as the watcher that removes the scratch
-    /// directory if we are killed.
+    /// Path of this program, which is started again as the watcher.
     pub program: PathBuf,
-    /// Seed of the random order.
     pub seed: u64,
 }
 
 impl ProbeRequest {
-    /// The default probe of a directory: PostgreSQL's methods and the floor, in ten seconds.
+    /// PostgreSQL's methods and the floor, in ten seconds.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
             target: target.into(),
             scratch: None,
             mount_class: None,
             seconds: 10.0,
-            file_bytes: SEGMENT,
+            file_bytes: SEGMENT_BYTES,
             server: ServerLog::Wal(WalSettings::default()),
             pages: vec![1, 2],
             all_paced: false,
-            extra: Method::beside(Occasion::Always).collect(),
+            extra: Method::extra_methods(WhenMeasured::Always).collect(),
             workloads: Vec::new(),
             options: ProbeOptions::default(),
             leaves: Vec::new(),
             leaves_count_flushes: false,
             smallest_disk_bytes: None,
             speed_limit: None,
-            program: PathBuf::from(PROGRAM),
+            program: PathBuf::from(OWN_PROGRAM),
             seed: 1,
         }
     }
 
-    /// The probe of a target described by its facts: its file system, disks and server.
-    pub fn of_target(target: &Subject, facts: &FactSet) -> Self {
-        let leaves = facts.leaves(target);
+    /// The probe of a target with these facts: file system, disks and server.
+    pub fn from_facts(target: &Subject, facts: &FactSet) -> Self {
+        let leaves = facts.bottom_devices(target);
         let all_leaves =
             |holds: &dyn Fn(&Subject) -> bool| !leaves.is_empty() && leaves.iter().all(holds);
         let path = facts
@@ -129,26 +120,27 @@ impl ProbeRequest {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
             }),
-            smallest_disk_bytes: wear::smallest(&leaves, facts),
+            smallest_disk_bytes: wear::smallest_flash_bytes(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
             speed_limit: speed_limit(target, facts, mount_class),
             mount_class,
-            server: server(target, facts),
-            ..Self::new(PathBuf::from(OsString::from_vec(text::raw(&path))))
+            server: server_log(target, facts),
+            ..Self::new(PathBuf::from(OsString::from_vec(text::original_bytes(
+                &path,
+            ))))
         }
     }
 }
 
-/// The highest plausible rate of commits on a target. Platters limit it only where nothing in
-/// between could answer for them: SATA or SAS disks of known speed, in this machine, behind no
-/// controller with a cache. The kernel's rotational flag is ignored, because virtual disks and RAID
-/// volumes set it.
+/// Highest plausible commit rate on a target. Platters limit it only if nothing in between can
+/// answer for them: SATA or SAS disks of known speed, in this host, without a caching controller.
+/// The kernel's rotational flag is ignored: virtual disks and RAID volumes set it too.
 fn speed_limit(
     target: &Subject,
     facts: &FactSet,
     mount_class: Option<MountClass>,
 ) -> Option<SpeedLimit> {
-    let leaves = facts.leaves(target);
+    let leaves = facts.bottom_devices(target);
     let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
     let is_disk = |leaf: &Subject| {
         facts
@@ -169,16 +161,15 @@ fn speed_limit(
         return None;
     }
     let hands_on = |hop: &Subject| {
-        hop.scope() != Scope::Device
-            || facts
-                .value(hop, &device::KIND)
-                .is_some_and(hands_flushes_on)
+        hop.scope() != Scope::Device || facts.value(hop, &device::KIND).is_some_and(passes_flushes)
     };
     let turning = |leaf: &Subject| {
         let attached = facts
             .value(leaf, &device::TRANSPORT)
             .is_some_and(Transport::is_sata_or_sas);
-        let platters = facts.value(leaf, &device::MEDIUM).is_none_or(Medium::turns);
+        let platters = facts
+            .value(leaf, &device::MEDIUM)
+            .is_none_or(Medium::is_rotating);
         let unprotected = !facts
             .value(leaf, &device::CACHE)
             .is_some_and(Cache::is_protected);
@@ -193,7 +184,7 @@ fn speed_limit(
     let physical = on_host
         && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
         && facts.stack(target).iter().all(hands_on);
-    // One flush can end on any of several disks, so the fastest one sets the limit.
+    // A flush may end on any of several disks, so the fastest sets the limit.
     let fastest = leaves
         .iter()
         .map(turning)
@@ -202,13 +193,12 @@ fn speed_limit(
     Some(
         fastest
             .filter(|_| physical)
-            .map_or_else(SpeedLimit::block_device, SpeedLimit::platter),
+            .map_or_else(SpeedLimit::block_device, SpeedLimit::spinning_disk),
     )
 }
 
-/// Whether a layer of this kind passes requests on unchanged, so that no cache of its own answers
-/// for the disks.
-fn hands_flushes_on(kind: DeviceKind) -> bool {
+/// True if a layer of this kind passes requests on unchanged, without a cache of its own.
+fn passes_flushes(kind: DeviceKind) -> bool {
     matches!(
         kind,
         DeviceKind::Disk
@@ -220,21 +210,21 @@ fn hands_flushes_on(kind: DeviceKind) -> bool {
     )
 }
 
-/// How the server that uses a target writes its log, as far as its settings are known.
-fn server(target: &Subject, facts: &FactSet) -> ServerLog {
+/// How the target's server writes its log, as far as its settings are known.
+fn server_log(target: &Subject, facts: &FactSet) -> ServerLog {
     let Some(cluster) = facts.resolve(target, Scope::Cluster) else {
         return ServerLog::Wal(WalSettings::default());
     };
     match facts.area_of(&cluster) {
         Some(Area::Mysql) => {
-            let told = RedoShape::from_facts(facts, target, &cluster);
-            ServerLog::Redo(told.unwrap_or_else(RedoShape::usual))
+            let told = RedoLogConfig::from_facts(facts, target, &cluster);
+            ServerLog::Redo(told.unwrap_or_else(RedoLogConfig::default_config))
         }
-        Some(Area::Pg) | None => ServerLog::Wal(wal(&cluster, facts)),
+        Some(Area::Pg) | None => ServerLog::Wal(wal_settings(&cluster, facts)),
     }
 }
 
-fn wal(cluster: &Subject, facts: &FactSet) -> WalSettings {
+fn wal_settings(cluster: &Subject, facts: &FactSet) -> WalSettings {
     WalSettings {
         major: facts
             .value(cluster, &postgres::VERSION)
@@ -261,11 +251,11 @@ mod tests {
         );
         let cluster = Subject::cluster("/t");
         let mut facts = FactSet::default();
-        facts.stand(&target, &fs);
-        facts.stand(&fs, &disk);
+        facts.add_edge(&target, &fs);
+        facts.add_edge(&fs, &disk);
         facts.link(&target, &fs);
         facts.link(&target, &cluster);
-        let bare = ProbeRequest::of_target(&target, &facts);
+        let bare = ProbeRequest::from_facts(&target, &facts);
         assert_eq!((bare.target.to_str(), bare.leaves.len()), (Some("/t\n"), 1));
         assert!(
             !bare.leaves_count_flushes && bare.speed_limit.is_none(),
@@ -273,23 +263,23 @@ mod tests {
         );
 
         let source = || Source::call("test");
-        facts.know(&fs, &mount::CLASS, MountClass::Block, source());
-        facts.know(&disk, &device::KIND, DeviceKind::Disk, source());
-        facts.know(&disk, &device::COUNTS_FLUSHES, true, source());
-        facts.know(
+        facts.insert_known(&fs, &mount::CLASS, MountClass::Block, source());
+        facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, source());
+        facts.insert_known(&disk, &device::COUNTS_FLUSHES, true, source());
+        facts.insert_known(
             &cluster,
             &postgres::VERSION,
             Version::parse("15.4").unwrap(),
             source(),
         );
-        facts.know(
+        facts.insert_known(
             &cluster,
             &postgres::WAL_LEVEL,
             postgres::WalLevel::Minimal,
             source(),
         );
-        facts.know(&cluster, &postgres::MAX_WAL_SENDERS, 0, source());
-        let full = ProbeRequest::of_target(&target, &facts);
+        facts.insert_known(&cluster, &postgres::MAX_WAL_SENDERS, 0, source());
+        let full = ProbeRequest::from_facts(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
         assert_eq!(full.mount_class, Some(MountClass::Block));
         let ServerLog::Wal(server) = &full.server else {
@@ -306,16 +296,16 @@ mod tests {
         let source = || Source::call("test");
         let mut facts = FactSet::default();
         for (top, base) in [(&target, &fs), (&fs, &part), (&part, &sda)] {
-            facts.stand(top, base);
+            facts.add_edge(top, base);
         }
         facts.link(&target, &fs);
-        facts.know(&fs, &mount::CLASS, MountClass::Block, source());
-        facts.know(&part, &device::KIND, DeviceKind::Partition, source());
-        facts.know(&sda, &device::KIND, DeviceKind::Disk, source());
-        facts.know(&sda, &device::ROTATIONAL, true, source());
+        facts.insert_known(&fs, &mount::CLASS, MountClass::Block, source());
+        facts.insert_known(&part, &device::KIND, DeviceKind::Partition, source());
+        facts.insert_known(&sda, &device::KIND, DeviceKind::Disk, source());
+        facts.insert_known(&sda, &device::ROTATIONAL, true, source());
         for (seen_by, technology) in host {
-            facts.know(&Subject::host(), &machine::SEEN_BY, *seen_by, source());
-            facts.know(
+            facts.insert_known(&Subject::host(), &machine::SEEN_BY, *seen_by, source());
+            facts.insert_known(
                 &Subject::host(),
                 &machine::VIRTUALISATION,
                 (*technology).to_owned(),
@@ -323,16 +313,16 @@ mod tests {
             );
         }
         for (key, value) in disk {
-            facts.put_value(
+            facts.insert_value(
                 &sda,
                 key,
                 Reading::known(Value::Text((*value).to_owned()), source()),
             );
         }
         if let Some(rpm) = rpm {
-            facts.know(&sda, &device::RPM, rpm, source());
+            facts.insert_known(&sda, &device::RPM, rpm, source());
         }
-        ProbeRequest::of_target(&target, &facts)
+        ProbeRequest::from_facts(&target, &facts)
             .speed_limit
             .map(|limit| limit.per_second)
     }
@@ -350,8 +340,8 @@ mod tests {
         };
         assert_eq!(limit(&bare, &on("sata"), Some(7_200)), turns);
         assert_eq!(limit(&bare, &on("sas"), Some(15_000)), Some(375.0));
-        // The rotational flag is set in all of these, and proves nothing: a guest's disk at 10,000
-        // commits a second, a RAID volume, a disk of unknown speed.
+        // The rotational flag is set in all of these and proves nothing: a guest's disk at 10,000
+        // commits/s, a RAID volume, a disk of unknown speed.
         assert_eq!(limit(&guest, &on("sata"), Some(7_200)), any);
         assert_eq!(
             limit(&guest, &[(device::TRANSPORT.info, "virtio")], None),

@@ -1,11 +1,10 @@
 //! Runs a plan: scratch directory, warm-up, rounds, workloads, removal. A round is a turn of each
-//! method back to back, then paced commits of the server's methods for three times as long: they
-//! decide.
+//! method back to back, then paced commits of the server's methods for three times as long; the
+//! paced ones decide.
 //!
-//! The cancel flag is checked before every commit. Once it is raised, the run ends within one
-//! commit and the removal of the files, or within one chunk while filling one. A disk that hangs in
-//! one call cannot be left sooner. An incomplete round is discarded, since a comparison needs every
-//! method in it.
+//! After a cancel the run ends within one commit, or one chunk while it fills a file, plus the
+//! removal; a disk that hangs in a call cannot be left sooner. Incomplete rounds are discarded: a
+//! comparison needs every method.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -13,14 +12,14 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::commit::{CommitTiming, Cursor, Pages, Writer};
+use super::commit::{CommitTiming, Cursor, WriteBuffer, Writer};
 use super::control::{Control, Stop};
-use super::error::{ErrorKind, ProbeError, shown};
-use super::meters::{Clocks, Disks, ProcessorTime};
+use super::counters::{DiskStats, ProcessorTime, SuspendClocks};
+use super::error::{ErrorKind, ProbeError, display_path};
 use super::method::open_flags;
 use super::pace;
 use super::plan::ProbePlan;
-use super::schedule::{Rng, commits};
+use super::schedule::{Rng, commits_per_round};
 use super::scratch::Scratch;
 use super::workload::{self, WorkloadContext};
 use crate::measure::{
@@ -28,10 +27,10 @@ use crate::measure::{
     Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
 };
 
-/// The file that stands for a WAL segment.
-const WAL: &str = "wal";
+/// File that stands for a WAL segment.
+const WAL_FILE: &str = "wal";
 
-/// Runs a plan and reports progress. A cancelled probe is no error.
+/// Runs a plan and reports progress. A cancelled probe is not an error.
 pub fn run(
     plan: &ProbePlan,
     control: &Control,
@@ -41,22 +40,22 @@ pub fn run(
         lower_priority()?;
     }
     let mut run = ProbeRun::new(plan, control, tell);
-    let (processors, clocks) = (ProcessorTime::read(), Clocks::read());
+    let (processors, clocks) = (ProcessorTime::read(), SuspendClocks::read());
     let outcome = run.measure();
     let stolen = processors.zip(ProcessorTime::read());
-    run.seen.steal_percent =
-        stolen.and_then(|(before, after)| ProcessorTime::stolen_percent(before, after));
-    run.seen.suspended_seconds = clocks.slept();
+    run.context.steal_percent =
+        stolen.and_then(|(before, after)| ProcessorTime::steal_percent(before, after));
+    run.context.suspended_seconds = clocks.suspended_seconds();
     match outcome {
-        Ok(()) | Err(Stop::Over) => Ok(run.final_summary()),
+        Ok(()) | Err(Stop::BudgetExhausted) => Ok(run.final_summary()),
         Err(Stop::Cancelled) => {
-            run.seen.cancelled = true;
+            run.context.cancelled = true;
             Ok(run.final_summary())
         }
         Err(Stop::Failed(mut error)) => {
-            run.seen.stopped_by = Some(error.message.clone());
-            let measured =
-                run.samples.rounds() > 0 || run.found.iter().any(|found| found.rounds > 0);
+            run.context.stopped_by = Some(error.message.clone());
+            let measured = run.samples.rounds() > 0
+                || run.workload_results.iter().any(|found| found.rounds > 0);
             error.partial = measured.then(|| Box::new(run.final_summary()));
             Err(error)
         }
@@ -66,30 +65,29 @@ pub fn run(
 struct ProbeRun<'a> {
     plan: &'a ProbePlan,
     control: &'a Control,
-    tell: &'a mut dyn FnMut(&Progress),
-    begun: Instant,
-    told: Instant,
-    /// The duration of the last report with figures: it may use a twentieth of the time.
-    telling: Duration,
+    report: &'a mut dyn FnMut(&Progress),
+    started: Instant,
+    reported_at: Instant,
+    /// Duration of the last report with figures, which may use a twentieth of the time.
+    report_duration: Duration,
     samples: Samples,
-    seen: SampleContext,
-    disks: Disks,
+    context: SampleContext,
+    disks: DiskStats,
     rng: Rng,
-    pages: Pages,
+    pages: WriteBuffer,
     buffered: Cursor,
     direct: Cursor,
-    /// One per cell, at the same index; `None` where it cannot be measured.
+    /// One per cell, at the same index; `None` if it cannot be measured.
     writers: Vec<Option<Writer>>,
-    /// The latest duration of a commit per cell, in microseconds.
+    /// Latest latency per cell, in microseconds.
     costs: Vec<f64>,
-    /// The cells whose commits are paced too, in the order of `samples.paced`.
+    /// Cells with paced commits, in the order of `samples.paced`.
     paced: Vec<usize>,
-    /// The results of the workloads.
-    found: Vec<WorkloadResult>,
+    workload_results: Vec<WorkloadResult>,
 }
 
-/// The largest number of bytes that workloads write at once.
-const MOST_NOISE: usize = 256 << 10;
+/// Most bytes that a workload writes at once.
+const MAX_WORKLOAD_WRITE: usize = 256 << 10;
 
 impl<'a> ProbeRun<'a> {
     fn new(plan: &'a ProbePlan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
@@ -105,13 +103,13 @@ impl<'a> ProbeRun<'a> {
             .map(|row| row.pages as usize)
             .max()
             .unwrap_or(1);
-        let page = page_of(plan);
+        let page = plan_page_bytes(plan);
         let noise = if plan.workloads.is_empty() {
             most_pages * page
         } else {
-            MOST_NOISE
+            MAX_WORKLOAD_WRITE
         };
-        let pages = Pages::noise(noise.max(most_pages * page), &mut rng);
+        let pages = WriteBuffer::random(noise.max(most_pages * page), &mut rng);
         // Direct and buffered commits have separate halves, so that no direct write has to evict
         // cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
@@ -123,16 +121,16 @@ impl<'a> ProbeRun<'a> {
         Self {
             plan,
             control,
-            tell,
-            begun: now,
-            told: now,
-            telling: Duration::ZERO,
+            report: tell,
+            started: now,
+            reported_at: now,
+            report_duration: Duration::ZERO,
             samples: Samples {
                 cells,
                 paced: Vec::new(),
             },
-            seen: SampleContext {
-                directory: shown(&plan.directory),
+            context: SampleContext {
+                directory: display_path(&plan.directory),
                 when: jiff::Timestamp::now()
                     .round(jiff::Unit::Second)
                     .unwrap_or_default()
@@ -143,7 +141,7 @@ impl<'a> ProbeRun<'a> {
                 log: plan.log.clone(),
                 ..SampleContext::default()
             },
-            disks: Disks::new(&plan.leaves),
+            disks: DiskStats::new(&plan.leaves),
             rng,
             pages,
             buffered: Cursor::new(0, half),
@@ -151,30 +149,29 @@ impl<'a> ProbeRun<'a> {
             writers: Vec::new(),
             costs: Vec::new(),
             paced: Vec::new(),
-            found: Vec::new(),
+            workload_results: Vec::new(),
         }
     }
 
-    /// Size of a page of the log in bytes.
-    fn page(&self) -> u64 {
-        page_of(self.plan) as u64
+    fn page_bytes(&self) -> u64 {
+        plan_page_bytes(self.plan) as u64
     }
 
     fn measure(&mut self) -> Result<(), Stop> {
-        self.say(Phase::Preparing);
-        self.listen()?;
+        self.report_progress(Phase::Preparing);
+        self.watch_idle_disks()?;
         let scratch = Scratch::create(self.plan)?;
-        self.seen.leftover = scratch.leftover();
+        self.context.leftover = scratch.leftover_note();
         let room = if self.plan.options.force {
             Ok(())
         } else {
-            scratch.check_room(4 * self.plan.at_a_time)
+            scratch.check_space(4 * self.plan.peak_bytes)
         };
         let outcome = room
             .map_err(Stop::Failed)
-            .and_then(|()| self.measure_in(&scratch));
+            .and_then(|()| self.measure_in_scratch(&scratch));
         self.writers.clear();
-        self.say(Phase::CleaningUp);
+        self.report_progress(Phase::CleaningUp);
         let removed = scratch.remove();
         match (outcome, removed) {
             (Err(Stop::Failed(mut first)), Err(left)) => {
@@ -186,23 +183,22 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn measure_in(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+    fn measure_in_scratch(&mut self, scratch: &Scratch) -> Result<(), Stop> {
         if !self.plan.rows.is_empty() {
             match self.compare(scratch) {
-                Ok(()) | Err(Stop::Over) => {}
+                Ok(()) | Err(Stop::BudgetExhausted) => {}
                 stop => return stop,
             }
             self.writers.clear();
         }
         for workload in &self.plan.workloads {
-            scratch.empty()?;
-            self.workload(*workload, scratch)?;
+            scratch.remove_files()?;
+            self.run_workload(*workload, scratch)?;
         }
         Ok(())
     }
 
-    /// Runs a workload until its time is over.
-    fn workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
+    fn run_workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
         let limits = (
             Duration::from_secs_f64(self.plan.seconds),
@@ -216,7 +212,7 @@ impl<'a> ProbeRun<'a> {
             disks,
             limits,
         );
-        let (begun, total, tell) = (self.begun, self.plan.total_seconds, &mut self.tell);
+        let (begun, total, tell) = (self.started, self.plan.total_seconds, &mut self.report);
         let mut say = |rounds: usize| {
             let seconds = begun.elapsed().as_secs_f64();
             tell(&Progress {
@@ -224,8 +220,8 @@ impl<'a> ProbeRun<'a> {
                 round: u32::try_from(rounds).unwrap_or(u32::MAX),
                 seconds,
                 share: (seconds / total).min(1.0),
-                left_seconds: (total - seconds).max(0.0),
-                so_far: None,
+                remaining_seconds: (total - seconds).max(0.0),
+                interim: None,
                 histogram: Vec::new(),
             });
         };
@@ -238,46 +234,46 @@ impl<'a> ProbeRun<'a> {
             &mut series,
             &mut say,
         );
-        self.seen.bytes_written += stage.written();
-        self.found.push(WorkloadResult::new(
+        self.context.bytes_written += stage.written();
+        self.workload_results.push(WorkloadResult::new(
             workload,
             &series,
             self.plan.options.keep_samples,
         ));
         match outcome {
-            Err(Stop::Over) => Ok(()),
+            Err(Stop::BudgetExhausted) => Ok(()),
             outcome => outcome,
         }
     }
 
-    /// The comparison of the methods to write WAL.
+    /// The comparison of the methods.
     fn compare(&mut self, scratch: &Scratch) -> Result<(), Stop> {
-        let file = scratch.make(WAL, OFlags::empty());
-        let file = file.map_err(|errno| scratch.failed(errno, "making the scratch file"))?;
+        let file = scratch.create_file(WAL_FILE, OFlags::empty());
+        let file = file.map_err(|errno| scratch.probe_error(errno, "creating the scratch file"))?;
         let control = self.control;
-        self.seen.bytes_written += self.plan.file_bytes;
+        self.context.bytes_written += self.plan.file_bytes;
         if !scratch.fill(&file, self.plan.file_bytes, &|| !control.is_cancelled())? {
             return Err(Stop::Cancelled);
         }
-        self.open(scratch)?;
+        self.open_writers(scratch)?;
         self.warm_up()?;
         self.choose_paced();
         self.rounds(scratch, &file)
     }
 
-    /// Watches the disks briefly before any of our writes reach them.
-    fn listen(&mut self) -> Result<(), Stop> {
+    /// Reads the disks' counters briefly, before our first write.
+    fn watch_idle_disks(&mut self) -> Result<(), Stop> {
         let Some(before) = self.disks.read() else {
             return Ok(());
         };
         let begun = Instant::now();
         let moment = Duration::from_secs_f64((self.plan.seconds / 50.0).min(0.1));
         while begun.elapsed() < moment {
-            self.check()?;
+            self.check_cancelled()?;
             std::thread::sleep(moment.min(Duration::from_millis(10)));
         }
         if let Some(after) = self.disks.read() {
-            self.seen.idle = Some(DiskTraffic {
+            self.context.idle_traffic = Some(DiskTraffic {
                 seconds: begun.elapsed().as_secs_f64(),
                 read: after.read.saturating_sub(before.read),
                 written: after.written.saturating_sub(before.written),
@@ -288,9 +284,9 @@ impl<'a> ProbeRun<'a> {
     }
 
     /// Opens the file once per cell. A refused O_DIRECT affects its own rows only.
-    fn open(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+    fn open_writers(&mut self, scratch: &Scratch) -> Result<(), Stop> {
         for cell in &mut self.samples.cells {
-            let opened = scratch.open(WAL, open_flags(cell.method));
+            let opened = scratch.open_file(WAL_FILE, open_flags(cell.method));
             let writer = match opened {
                 Err(Errno::INVAL | Errno::OPNOTSUPP) if cell.method.is_direct() => {
                     cell.error = Some("O_DIRECT is refused here".to_owned());
@@ -316,37 +312,37 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    /// A few discarded commits with each method; they determine how many fit into a round.
+    /// A few discarded commits with each method; they decide how many fit into a round.
     fn warm_up(&mut self) -> Result<(), Stop> {
-        self.say(Phase::WarmUp);
+        self.report_progress(Phase::WarmUp);
         for i in 0..self.samples.cells.len() {
             let begun = Instant::now();
             let mut times = Vec::new();
             while times.len() < 8
                 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10))
             {
-                self.check()?;
-                match self.write(i) {
+                self.check_cancelled()?;
+                match self.write_cell(i) {
                     None => break,
                     Some(Ok(done)) => times.push(done.micros),
-                    Some(Err(Errno::INVAL)) if self.give_up_direct(i) => break,
-                    Some(Err(errno)) => return Err(self.failed(i, errno)),
+                    Some(Err(Errno::INVAL)) if self.drop_direct_row(i) => break,
+                    Some(Err(errno)) => return Err(self.commit_error(i, errno)),
                 }
             }
-            self.settle(i)?;
+            self.flush_cached(i)?;
             self.costs.push(median_of(&times));
         }
         Ok(())
     }
 
     /// Drops a direct row whose first write was refused, as by a disk with blocks larger than a
-    /// page; `false` when the row is not direct.
-    fn give_up_direct(&mut self, i: usize) -> bool {
+    /// page; `false` if the row is not direct.
+    fn drop_direct_row(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
                 cell.error = Some(format!(
                     "O_DIRECT writes of {} are refused here",
-                    self.plan.log.page()
+                    self.plan.log.page_size()
                 ));
                 *writer = None;
                 true
@@ -358,9 +354,9 @@ impl<'a> ProbeRun<'a> {
     fn rounds(&mut self, scratch: &Scratch, file: &OwnedFd) -> Result<(), Stop> {
         loop {
             let before = self.disks.read();
-            let (begun, ours) = (Instant::now(), self.seen.bytes_written);
+            let (begun, ours) = (Instant::now(), self.context.bytes_written);
             let round = self.round()?;
-            let paced = self.paced(3 * begun.elapsed());
+            let paced = self.paced_turns(3 * begun.elapsed());
             scratch.check_linked(file)?;
             let traffic = before
                 .zip(self.disks.read())
@@ -368,10 +364,10 @@ impl<'a> ProbeRun<'a> {
                     seconds: begun.elapsed().as_secs_f64(),
                     read: after.read.saturating_sub(before.read),
                     written: after.written.saturating_sub(before.written),
-                    ours: self.seen.bytes_written - ours,
-                    flushed: self.flushed(&round),
+                    own_written: self.context.bytes_written - ours,
+                    flushed: self.flushed_bytes(&round),
                 });
-            self.seen.traffic.extend(traffic);
+            self.context.traffic.extend(traffic);
             for ((cell, cost), times) in self
                 .samples
                 .cells
@@ -385,12 +381,12 @@ impl<'a> ProbeRun<'a> {
                 }
             }
             paced?;
-            self.say(Phase::Rounds);
+            self.report_progress(Phase::Rounds);
         }
     }
 
-    /// The bytes that commits of a round have made durable, as a lower bound.
-    fn flushed(&self, round: &[Vec<f64>]) -> u64 {
+    /// Lower bound of the bytes that a round's commits made durable.
+    fn flushed_bytes(&self, round: &[Vec<f64>]) -> u64 {
         let durable = self
             .samples
             .cells
@@ -398,27 +394,27 @@ impl<'a> ProbeRun<'a> {
             .zip(round)
             .filter(|(cell, _)| cell.method.is_durable());
         durable
-            .map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * self.page())
+            .map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * self.page_bytes())
             .sum()
     }
 
-    /// One round: every method once, in a new order. Returns the times of each cell, at its index.
+    /// Every method once, in a new order. Returns the latencies of each cell, at its index.
     fn round(&mut self) -> Result<Vec<Vec<f64>>, Stop> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
         let share_bytes = (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
         let mut round = vec![Vec::new(); cells];
-        for i in self.rng.order(cells) {
+        for i in self.rng.permutation(cells) {
             let (Some(cell), Some(cost)) = (self.samples.cells.get(i), self.costs.get(i)) else {
                 continue;
             };
             if cell.error.is_some() {
                 continue;
             }
-            let (method, bytes) = (cell.method, u64::from(cell.pages) * self.page());
-            let count = commits(*cost, share_us, bytes, share_bytes);
+            let (method, bytes) = (cell.method, u64::from(cell.pages) * self.page_bytes());
+            let count = commits_per_round(*cost, share_us, bytes, share_bytes);
             let before = self.flushes(method);
-            // The first commit after another method may pay for that method's remains.
+            // The first commit after another method may pay for what that one left.
             let first = usize::from(count >= 8);
             let mut times = Vec::with_capacity(count);
             for nth in 0..count + first {
@@ -431,9 +427,9 @@ impl<'a> ProbeRun<'a> {
             if let (Some(before), Some(after)) = (before, self.flushes(method)) {
                 self.count_flushes(i, after.saturating_sub(before), count + first);
             }
-            self.settle(i)?;
+            self.flush_cached(i)?;
             if times.is_empty() {
-                return Err(Stop::Over);
+                return Err(Stop::BudgetExhausted);
             }
             if let Some(slot) = round.get_mut(i) {
                 *slot = times;
@@ -443,7 +439,7 @@ impl<'a> ProbeRun<'a> {
     }
 
     fn flushes(&self, method: Method) -> Option<u64> {
-        let counted = self.plan.leaves_count_flushes && method.is_counted();
+        let counted = self.plan.leaves_count_flushes && method.has_counted_flushes();
         if counted {
             self.disks.read()?.flushes
         } else {
@@ -459,8 +455,7 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Chooses the cells of paced commits: the server's methods with one page, or with every number
-    /// of pages.
+    /// Paced cells: the server's methods with one page, or with every number of pages.
     fn choose_paced(&mut self) {
         let is_paced = |c: &Cell| {
             let wanted = c.pages == 1 || self.plan.all_paced;
@@ -477,8 +472,8 @@ impl<'a> ProbeRun<'a> {
             .unzip();
     }
 
-    /// Turns of paced commits, for about this long, at least one turn.
-    fn paced(&mut self, time: Duration) -> Result<(), Stop> {
+    /// Turns of paced commits for about this long, at least one.
+    fn paced_turns(&mut self, time: Duration) -> Result<(), Stop> {
         let begun = Instant::now();
         let mut turns = 0_u32;
         let mut round = vec![Vec::new(); self.paced.len()];
@@ -486,7 +481,7 @@ impl<'a> ProbeRun<'a> {
         while !self.paced.is_empty()
             && (turns == 0 || begun.elapsed() + begun.elapsed() / turns <= time)
         {
-            match self.turn() {
+            match self.paced_turn() {
                 Ok(turn) if turn.iter().any(|done| done.interrupted) => {}
                 Ok(turn) => round
                     .iter_mut()
@@ -509,11 +504,11 @@ impl<'a> ProbeRun<'a> {
         outcome
     }
 
-    /// A paced commit with each of the server's methods, in a new order, since one may pay for what
-    /// the one before left.
-    fn turn(&mut self) -> Result<Vec<CommitTiming>, Stop> {
+    /// A paced commit with each of the server's methods, in a new order: one may pay for what the
+    /// last one left.
+    fn paced_turn(&mut self) -> Result<Vec<CommitTiming>, Stop> {
         let mut turn = Vec::with_capacity(self.paced.len());
-        for nth in self.rng.order(self.paced.len()) {
+        for nth in self.rng.permutation(self.paced.len()) {
             self.check_budget()?;
             std::thread::sleep(pace::PAUSE);
             let Some(i) = self.paced.get(nth).copied() else {
@@ -525,30 +520,32 @@ impl<'a> ProbeRun<'a> {
         Ok(turn.into_iter().map(|(_, done)| done).collect())
     }
 
-    /// One commit with a cell's method and size; `None` where it cannot be measured.
-    fn write(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
+    /// `None` if the cell cannot be measured.
+    fn write_cell(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
-        let pages = self.pages.bytes(cell.pages as usize * page_of(self.plan));
+        let pages = self
+            .pages
+            .bytes(cell.pages as usize * plan_page_bytes(self.plan));
         let cursor = if cell.method.is_direct() {
             &mut self.direct
         } else {
             &mut self.buffered
         };
-        self.seen.bytes_written += pages.len() as u64;
-        Some(writer.commit(pages, cursor.take(pages.len())))
+        self.context.bytes_written += pages.len() as u64;
+        Some(writer.commit(pages, cursor.advance(pages.len())))
     }
 
-    /// The same for a cell that can be measured, cancellable.
+    /// A commit of a measurable cell; can be cancelled.
     fn commit(&mut self, i: usize) -> Result<CommitTiming, Stop> {
-        self.check()?;
-        match self.write(i) {
+        self.check_cancelled()?;
+        match self.write_cell(i) {
             Some(Ok(done)) => Ok(done),
-            Some(Err(errno)) => Err(self.failed(i, errno)),
-            None => Err(Stop::Over),
+            Some(Err(errno)) => Err(self.commit_error(i, errno)),
+            None => Err(Stop::BudgetExhausted),
         }
     }
 
-    fn failed(&self, i: usize, errno: Errno) -> Stop {
+    fn commit_error(&self, i: usize, errno: Errno) -> Stop {
         let method = self
             .samples
             .cells
@@ -562,17 +559,17 @@ impl<'a> ProbeRun<'a> {
         .into()
     }
 
-    /// Flushes the data that unflushed commits left behind.
-    fn settle(&self, i: usize) -> Result<(), Stop> {
+    /// Flushes what unflushed commits left in the page cache.
+    fn flush_cached(&self, i: usize) -> Result<(), Stop> {
         let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
         let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
         let failed = |errno| {
             ProbeError::from_errno(errno, "flushing the scratch file", &self.plan.directory)
         };
-        writer.map_or(Ok(()), |w| w.settle().map_err(|e| failed(e).into()))
+        writer.map_or(Ok(()), |w| w.flush_cached().map_err(|e| failed(e).into()))
     }
 
-    fn check(&self) -> Result<(), Stop> {
+    fn check_cancelled(&self) -> Result<(), Stop> {
         if self.control.is_cancelled() {
             Err(Stop::Cancelled)
         } else {
@@ -580,53 +577,53 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Whether the budget of time and bytes allows another commit of a round.
+    /// Whether time and bytes allow another commit in this round.
     fn check_budget(&self) -> Result<(), Stop> {
         let over = self.elapsed() > self.plan.seconds - 0.02;
         let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
-        let most = self.plan.max_bytes - pages * self.page();
-        if over || self.seen.bytes_written > most {
-            Err(Stop::Over)
+        let most = self.plan.max_bytes - pages * self.page_bytes();
+        if over || self.context.bytes_written > most {
+            Err(Stop::BudgetExhausted)
         } else {
             Ok(())
         }
     }
 
     fn elapsed(&self) -> f64 {
-        self.begun.elapsed().as_secs_f64()
+        self.started.elapsed().as_secs_f64()
     }
 
     fn summary(&mut self) -> Measurement {
-        self.seen.seconds = self.elapsed();
-        summarise(&self.samples, &self.seen)
+        self.context.seconds = self.elapsed();
+        summarise(&self.samples, &self.context)
     }
 
-    /// The same with the fields that are added at the end.
+    /// The result with the fields that only the end adds.
     fn final_summary(&mut self) -> Measurement {
         let mut measurement = self.summary();
         if self.plan.options.keep_samples {
             add_samples(&mut measurement, &self.samples);
         }
-        measurement.workloads = std::mem::take(&mut self.found);
+        measurement.workloads = std::mem::take(&mut self.workload_results);
         measurement
     }
 
     /// Reports progress; with figures at most ten times a second.
-    fn say(&mut self, phase: Phase) {
+    fn report_progress(&mut self, phase: Phase) {
         let rounds = self.samples.rounds();
-        let pause = (20 * self.telling).max(Duration::from_millis(100));
-        // The last report contains everything.
+        let pause = (20 * self.report_duration).max(Duration::from_millis(100));
+        // The final report contains everything.
         let first_or_last = rounds == 1 || phase == Phase::CleaningUp;
-        let due = rounds > 0 && (self.told.elapsed() > pause || first_or_last);
+        let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
         let (so_far, histogram) = if due {
             let begun = Instant::now();
             let default = self.samples.paced(self.samples.default_method(), 1);
             let histogram = default
                 .map(|cell| histogram(&cell.rounds.concat()))
                 .unwrap_or_default();
-            let so_far = self.summary().while_it_runs();
-            self.told = Instant::now();
-            self.telling = begun.elapsed();
+            let so_far = self.summary().without_final_caveats();
+            self.reported_at = Instant::now();
+            self.report_duration = begun.elapsed();
             (Some(so_far), histogram)
         } else {
             (None, Vec::new())
@@ -637,22 +634,20 @@ impl<'a> ProbeRun<'a> {
             round: u32::try_from(rounds).unwrap_or(u32::MAX),
             seconds,
             share: (seconds / self.plan.total_seconds).min(1.0),
-            left_seconds: (self.plan.total_seconds - seconds).max(0.0),
-            so_far,
+            remaining_seconds: (self.plan.total_seconds - seconds).max(0.0),
+            interim: so_far,
             histogram,
         };
-        (self.tell)(&progress);
+        (self.report)(&progress);
     }
 }
 
-/// Size of a page of the log in bytes.
-fn page_of(plan: &ProbePlan) -> usize {
+fn plan_page_bytes(plan: &ProbePlan) -> usize {
     plan.log.page_bytes as usize
 }
 
-/// Sets the lowest processor priority for this thread and those it starts. The I/O priority follows
-/// it, where the disk's scheduler supports priorities (ioprio_set(2), "derived from the nice
-/// value").
+/// Lowest CPU priority for this thread and those it starts. The I/O priority follows it, if the
+/// disk's scheduler has priorities (ioprio_set(2), "derived from the nice value").
 fn lower_priority() -> Result<(), ProbeError> {
     let failed = |errno| {
         ProbeError::new(
@@ -663,7 +658,7 @@ fn lower_priority() -> Result<(), ProbeError> {
     rustix::process::setpriority_process(None, 19).map_err(failed)
 }
 
-/// The cost of two readings of the clock, in microseconds: the median of many.
+/// Cost of two clock readings, in microseconds: the median of many.
 fn clock_us() -> f64 {
     let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
     median_of(&(0..201).map(pair).collect::<Vec<_>>())

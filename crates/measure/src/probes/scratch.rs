@@ -1,10 +1,9 @@
 //! The scratch directory: created in a place that is held open, and removed with all its files,
-//! however the probe ends.
+//! however the probe ends. Names are looked up relative to open directories without following
+//! links, so swapped directories redirect nothing.
 //!
-//! Every name is looked up relative to an open directory, so that a directory swapped meanwhile
-//! redirects nothing, and no link is followed. Files stay linked while they are used: some kernels
-//! skip the log of unlinked files on btrfs, which makes them look much faster. The watcher is
-//! started before the directory is created.
+//! Files stay linked while in use: some kernels skip the log of unlinked files on btrfs, which
+//! makes them look faster.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -12,24 +11,25 @@ use std::path::PathBuf;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::commit::again;
+use super::commit::retry_interrupted;
 use super::directory::{
-    file_name, leftovers, lock, make_directory, new_name, now_at, remove_all, remove_held,
+    current_path, file_name, leftovers, lock, make_directory, new_scratch_name, remove_all_files,
+    remove_open_directory,
 };
-use super::error::{ErrorKind, ProbeError, shown};
-use super::place::INHERITED;
+use super::error::{ErrorKind, ProbeError, display_path};
 use super::plan::ProbePlan;
+use super::scratch_place::INHERITED_FLAGS;
 use super::watcher::Watcher;
-use crate::quote::Command;
+use crate::escape::Command;
 use crate::text;
 
-/// Gives a directory these of the inode flags that its files inherit. One that the file system
-/// ignores is an error, since the figures would not be those of the target.
-pub fn give_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
-    let inherited = flags & INHERITED;
-    let others = rustix::fs::ioctl_getflags(directory)? - INHERITED;
+/// Sets inode flags that files inherit. One that the file system ignores is an error: the figures
+/// would not be those of the target.
+pub fn set_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
+    let inherited = flags & INHERITED_FLAGS;
+    let others = rustix::fs::ioctl_getflags(directory)? - INHERITED_FLAGS;
     rustix::fs::ioctl_setflags(directory, others | inherited)?;
-    let now = rustix::fs::ioctl_getflags(directory)? & INHERITED;
+    let now = rustix::fs::ioctl_getflags(directory)? & INHERITED_FLAGS;
     if now == inherited {
         Ok(())
     } else {
@@ -37,10 +37,10 @@ pub fn give_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
     }
 }
 
-/// The number of bytes written between two checks of the cancel flag.
-const CHUNK: usize = 1 << 20;
+/// Bytes written between two checks of the cancel flag.
+const CHUNK_BYTES: usize = 1 << 20;
 
-/// A scratch directory. Dropping it removes it.
+/// Removed when dropped.
 pub struct Scratch {
     place: OwnedFd,
     path: PathBuf,
@@ -50,33 +50,33 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates an empty scratch directory.
     pub fn create(plan: &ProbePlan) -> Result<Self, ProbeError> {
         let path = plan.directory.clone();
-        let failed = |errno| ProbeError::from_errno(errno, "making the scratch directory", &path);
+        let failed = |errno| ProbeError::from_errno(errno, "creating the scratch directory", &path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let place = rustix::fs::openat(CWD, &path, flags, Mode::empty()).map_err(failed)?;
         let found = rustix::fs::fstat(&place).map_err(failed)?;
         if (found.st_dev, found.st_ino) != plan.identity {
             let says = format!(
                 "{} was replaced by another directory; probe again",
-                shown(&path)
+                display_path(&path)
             );
-            return Err(ProbeError::new(ErrorKind::Gone, says));
+            return Err(ProbeError::new(ErrorKind::Removed, says));
         }
-        let name = new_name();
+        let name = new_scratch_name();
         let mut watcher = Watcher::start(&plan.program, &place)?;
-        // If it is dropped without a farewell, as by an error from here on, the watcher cleans up.
-        watcher.will_create(&name)?;
+        // Started before the directory exists; if dropped without `Done`, as by an error from here
+        // on, it cleans up.
+        watcher.announce_name(&name)?;
         let directory = make_directory(&place, &name).map_err(failed)?;
-        watcher.created(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
+        watcher.report_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
         // Without a lock the next probe goes by the name.
         let _ = lock(&directory);
         if let Some(flags) = plan.flags {
-            give_flags(&directory, flags).map_err(|errno| {
+            set_flags(&directory, flags).map_err(|errno| {
                 ProbeError::from_errno(
                     errno,
-                    "giving the scratch directory the flags of the target",
+                    "setting the target's inode flags on the scratch directory",
                     &path,
                 )
             })?;
@@ -90,15 +90,15 @@ impl Scratch {
         })
     }
 
-    /// A sentence about scratch directories beside it that were left by probes that were killed.
-    /// Each probe removes its own and no other, so that nobody can make it remove something else.
-    pub fn leftover(&self) -> Option<String> {
+    /// A sentence about leftover directories of killed probes. A probe removes only its own, so
+    /// that nobody can make it remove anything else.
+    pub fn leftover_note(&self) -> Option<String> {
         let left = leftovers(&self.place);
         let (first, others) = left.split_first()?;
-        let path = shown(&self.path.join(first));
+        let path = display_path(&self.path.join(first));
         let more = match others.len() {
             0 => String::new(),
-            more => format!("; {more} more are beside it"),
+            more => format!("; {more} more are in the same place"),
         };
         Some(match Command::new("rm -r ").value(&path) {
             Some(command) => {
@@ -114,8 +114,8 @@ impl Scratch {
         })
     }
 
-    /// Creates a file in it, opened with these flags; its name is derived from `what`.
-    pub fn make(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    /// The name is derived from `what`.
+    pub fn create_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags
             | OFlags::RDWR
             | OFlags::CREATE
@@ -130,8 +130,7 @@ impl Scratch {
         )
     }
 
-    /// Opens a file again, with these flags.
-    pub fn open(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    pub fn open_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.directory, file_name(what), flags, Mode::empty())
     }
@@ -149,23 +148,22 @@ impl Scratch {
         rustix::fs::unlinkat(&self.directory, file_name(what), AtFlags::empty())
     }
 
-    /// Makes names durable: fsync of the directory.
-    pub fn sync_names(&self) -> Result<(), Errno> {
-        again(&mut false, || rustix::fs::fsync(&self.directory))
+    /// fsync of the directory.
+    pub fn sync_directory(&self) -> Result<(), Errno> {
+        retry_interrupted(&mut false, || rustix::fs::fsync(&self.directory))
     }
 
-    /// Checks that so many bytes can be written. Free space says nothing about quotas; only a
-    /// reservation honours them, and it is released at once. If the file system has no
-    /// reservations, the check passes. A file system in memory is not checked, because a
-    /// reservation there takes the memory.
-    pub fn check_room(&self, bytes: u64) -> Result<(), ProbeError> {
+    /// Checks that this many bytes can be written, by a reservation that is released at once: free
+    /// space does not show quotas. Passes if the file system has no reservations; skipped in
+    /// memory, where a reservation takes the memory.
+    pub fn check_space(&self, bytes: u64) -> Result<(), ProbeError> {
         const ROOM: &str = "room";
         if self.is_in_memory() {
             return Ok(());
         }
-        let file = self.make(ROOM, OFlags::empty());
+        let file = self.create_file(ROOM, OFlags::empty());
         let reserved = file.and_then(|file| {
-            again(&mut false, || {
+            retry_interrupted(&mut false, || {
                 rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes)
             })
         });
@@ -175,23 +173,23 @@ impl Scratch {
         };
         let doing = || {
             format!(
-                "asking for {} of room, four times what a probe takes,",
+                "reserving {}, four times what a probe needs,",
                 text::bytes(bytes)
             )
         };
         reserved
             .and_then(|()| self.unlink(ROOM))
-            .map_err(|errno| self.failed(errno, &doing()))
+            .map_err(|errno| self.probe_error(errno, &doing()))
     }
 
-    /// Whether it lies on tmpfs or ramfs, by their magic numbers (linux/magic.h).
+    /// tmpfs or ramfs, by magic number (linux/magic.h).
     fn is_in_memory(&self) -> bool {
         let magic = rustix::fs::fstatfs(&self.directory).map(|found| u64::try_from(found.f_type));
         matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
     }
 
-    /// Fills a file with zeros and flushes it, as the server does with a new WAL segment
-    /// (`wal_init_zero`). `go_on` is asked between chunks and may end it; the result is then
+    /// Fills a file with zeros and flushes it, as a server does with a new WAL segment
+    /// (`wal_init_zero`). `go_on` is called between chunks; if it ends the write, the result is
     /// `false`.
     pub fn fill(
         &self,
@@ -199,47 +197,49 @@ impl Scratch {
         bytes: u64,
         go_on: &dyn Fn() -> bool,
     ) -> Result<bool, ProbeError> {
-        zero(file, bytes, go_on).map_err(|errno| self.failed(errno, "writing the scratch file"))
+        fill_with_zeros(file, bytes, go_on)
+            .map_err(|errno| self.probe_error(errno, "writing the scratch file"))
     }
 
-    /// An error if a file was removed: further writes would measure something else.
+    /// Fails if a file was removed: further writes would measure something else.
     pub fn check_linked(&self, file: &OwnedFd) -> Result<(), ProbeError> {
-        let gone = |errno| self.failed(errno, "measuring");
+        let gone = |errno| self.probe_error(errno, "measuring");
         match rustix::fs::fstat(file).map_err(gone)?.st_nlink {
             0 => Err(gone(Errno::NOENT)),
             _ => Ok(()),
         }
     }
 
-    /// The same check for the directory, while its files come and go.
-    pub fn check_there(&self) -> Result<(), ProbeError> {
+    /// The same for the directory, while its files come and go.
+    pub fn check_exists(&self) -> Result<(), ProbeError> {
         self.check_linked(&self.directory)
     }
 
-    /// Removes all files.
-    pub fn empty(&self) -> Result<(), ProbeError> {
-        remove_all(&self.directory).map_err(|errno| self.failed(errno, "removing scratch files"))
+    pub fn remove_files(&self) -> Result<(), ProbeError> {
+        remove_all_files(&self.directory)
+            .map_err(|errno| self.probe_error(errno, "removing scratch files"))
     }
 
-    /// The error of the system while we were `doing` something here.
-    pub fn failed(&self, errno: Errno, doing: &str) -> ProbeError {
+    /// A kernel error here; `doing` names the step.
+    pub fn probe_error(&self, errno: Errno, doing: &str) -> ProbeError {
         ProbeError::from_errno(errno, doing, &self.path)
     }
 
     pub fn remove(mut self) -> Result<(), ProbeError> {
-        self.clear()
+        self.remove_directory()
     }
 
-    fn clear(&mut self) -> Result<(), ProbeError> {
+    fn remove_directory(&mut self) -> Result<(), ProbeError> {
         let Some(watcher) = self.watcher.take() else {
             return Ok(());
         };
-        let removed = remove_held(&self.place, &self.name, &self.directory);
-        watcher.done();
+        let removed = remove_open_directory(&self.place, &self.name, &self.directory);
+        watcher.dismiss();
         removed.map_err(|errno| {
-            let mut error = self.failed(errno, "removing the scratch directory");
-            let left =
-                shown(&now_at(&self.directory).unwrap_or_else(|| self.path.join(&self.name)));
+            let mut error = self.probe_error(errno, "removing the scratch directory");
+            let left = display_path(
+                &current_path(&self.directory).unwrap_or_else(|| self.path.join(&self.name)),
+            );
             error.message = format!("{}; it is still there: {left}", error.message);
             error
         })
@@ -249,26 +249,32 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // Nobody is left to receive an error.
-        let _ = self.clear();
+        let _ = self.remove_directory();
     }
 }
 
-/// Fills a file as [`Scratch::fill`] does.
-pub(super) fn zero(file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Result<bool, Errno> {
-    let zeros = vec![0; CHUNK];
+/// See [`Scratch::fill`].
+pub(super) fn fill_with_zeros(
+    file: &OwnedFd,
+    bytes: u64,
+    go_on: &dyn Fn() -> bool,
+) -> Result<bool, Errno> {
+    let zeros = vec![0; CHUNK_BYTES];
     let mut at = 0;
     while at < bytes {
         if !go_on() {
             return Ok(false);
         }
-        let length = usize::try_from(bytes - at).unwrap_or(CHUNK).min(CHUNK);
+        let length = usize::try_from(bytes - at)
+            .unwrap_or(CHUNK_BYTES)
+            .min(CHUNK_BYTES);
         let chunk = zeros.get(..length).unwrap_or_default();
-        match again(&mut false, || rustix::io::pwrite(file, chunk, at))? {
+        match retry_interrupted(&mut false, || rustix::io::pwrite(file, chunk, at))? {
             0 => return Err(Errno::NOSPC),
             written => at += written as u64,
         }
     }
-    again(&mut false, || rustix::fs::fsync(file))?;
+    retry_interrupted(&mut false, || rustix::fs::fsync(file))?;
     Ok(go_on())
 }
 
@@ -278,14 +284,14 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
-    use crate::probes::directory::open_ours;
+    use crate::probes::directory::open_own;
 
-    /// What a killed probe left is told; what is in use, and what only looks like it, is not.
+    /// Directories of killed probes are reported, but not those in use or of similar name.
     #[test]
     fn only_our_own_that_nobody_uses_are_left() {
         let outside = tempfile::tempdir().unwrap();
         let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
-        let ours = [new_name(), new_name()];
+        let ours = [new_scratch_name(), new_scratch_name()];
         let held = ours
             .each_ref()
             .map(|name| make_directory(&place, name).unwrap());
@@ -295,15 +301,15 @@ mod tests {
         assert_eq!(leftovers(&place), Vec::<String>::new(), "in use");
         let [used, left] = held;
         drop(left);
-        let open = new_name();
+        let open = new_scratch_name();
         fs::create_dir(outside.path().join(&open)).unwrap();
         fs::set_permissions(
             outside.path().join(&open),
             fs::Permissions::from_mode(0o755),
         )
         .unwrap();
-        symlink(outside.path(), outside.path().join(new_name())).unwrap();
-        fs::write(outside.path().join(new_name()), "x").unwrap();
+        symlink(outside.path(), outside.path().join(new_scratch_name())).unwrap();
+        fs::write(outside.path().join(new_scratch_name()), "x").unwrap();
         for name in [
             "",
             "1",
@@ -331,8 +337,8 @@ mod tests {
             fs::create_dir(&ours).unwrap();
             (0..300).for_each(|i| fs::write(ours.join(file_name(&i.to_string())), "x").unwrap());
         };
-        let remove = |name: &str, inode| match open_ours(&place, name, inode)? {
-            Some(directory) => remove_held(&place, name, &directory),
+        let remove = |name: &str, inode| match open_own(&place, name, inode)? {
+            Some(directory) => remove_open_directory(&place, name, &directory),
             None => Ok(()),
         };
         make();
@@ -379,7 +385,7 @@ mod tests {
             fs::rename(outside.path().join("ours"), outside.path().join(now)).unwrap();
             fs::create_dir(outside.path().join("ours")).unwrap();
             fs::write(outside.path().join("ours").join(file_name("x")), "x").unwrap();
-            remove_held(&place, "ours", &directory).unwrap();
+            remove_open_directory(&place, "ours", &directory).unwrap();
             assert!(!outside.path().join(now).exists(), "{now}");
             assert!(
                 outside.path().join("ours").join(file_name("x")).exists(),
@@ -390,6 +396,6 @@ mod tests {
         let directory = make_directory(&place, "ours").unwrap();
         assert_eq!(make_directory(&place, "ours").unwrap_err(), Errno::EXIST);
         fs::remove_dir(outside.path().join("ours")).unwrap();
-        remove_held(&place, "ours", &directory).unwrap();
+        remove_open_directory(&place, "ours", &directory).unwrap();
     }
 }

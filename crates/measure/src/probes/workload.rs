@@ -1,37 +1,32 @@
-//! Workloads beside the comparison of the methods to write WAL. Each is a small module with one
-//! shape: `prepare` creates its files and returns its load generators, each of which names the rows
-//! it fills and executes one round of them.
+//! Workloads next to the comparison of methods. Each module has a `prepare` that creates files and
+//! returns load generators; a generator names its rows and runs one round of them.
 //!
-//! A round executes every generator once in random order and counts only when it is complete; the
-//! first is discarded as warm-up. There is no early end on success, because these figures are for
-//! information, not for a choice.
+//! A round runs every generator once in random order and counts only if complete; the first is
+//! warm-up. There is no early end on success: these figures are for information.
 
-mod entangle;
-mod stage;
+mod context;
+mod interference;
 mod files {
-    //! Small files made durable under a new name, as programs do that replace files atomically:
-    //! create, write 4 kB, fsync, rename, fsync of the directory. The fast_commit of ext4 is meant
-    //! for this pattern; a server's WAL does not use it.
-    //!
-    //! All threads work in one directory. The files of a pass are removed after it, outside of the
+    //! Small files durably renamed, as programs replace files atomically: create, write 4 kB,
+    //! fsync, rename, fsync of the directory. ext4's fast_commit is meant for this; a server's WAL
+    //! does not use it. All threads share one directory; files of a pass are removed outside the
     //! measured time.
 
     use rustix::fs::OFlags;
     use rustix::io::Errno;
 
-    use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
+    use super::context::{LoadGenerator, OperationResult, WorkloadContext};
     use crate::measure::{Pass, Series};
-    use crate::probes::commit::again;
+    use crate::probes::commit::retry_interrupted;
     use crate::probes::control::Stop;
 
-    /// Numbers of concurrent threads.
     const THREADS: [u32; 4] = [1, 2, 4, 8];
 
-    /// Size of a file, in bytes.
-    const BYTES: usize = 4096;
+    /// Bytes of a file.
+    const FILE_BYTES: usize = 4096;
 
-    /// The largest number of files that a pass creates.
-    pub(in crate::probes) const MOST: u64 = 2_000;
+    /// Most files of a pass.
+    pub(in crate::probes) const MAX_FILES: u64 = 2_000;
 
     pub(super) fn prepare(_: &WorkloadContext<'_>) -> Vec<Box<dyn LoadGenerator>> {
         THREADS
@@ -53,116 +48,120 @@ mod files {
             };
             let row = Series {
                 threads: self.threads,
-                ..Series::new(name, BYTES as u64)
+                ..Series::new(name, FILE_BYTES as u64)
             };
             vec![if self.threads == 1 {
                 row
             } else {
-                row.against(0)
+                row.compared_with(0)
             }]
         }
 
         fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-            let limit = MOST / u64::from(self.threads);
+            let limit = MAX_FILES / u64::from(self.threads);
             let one = |thread: u32, turn: u64| {
-                make(stage, thread, turn)
-                    .map_err(|errno| stage.failed(errno, "making a small file"))
+                create_file(stage, thread, turn)
+                    .map_err(|errno| stage.stop_error(errno, "creating a small file"))
             };
-            let pass = stage.together(
-                "making small files",
+            let pass = stage.run_threads(
+                "creating small files",
                 self.threads,
-                BYTES as u64,
+                FILE_BYTES as u64,
                 limit,
                 &one,
             )?;
-            self.remove(stage, limit)
-                .map_err(|errno| stage.failed(errno, "removing a small file"))?;
+            self.remove_files(stage, limit)
+                .map_err(|errno| stage.stop_error(errno, "removing a small file"))?;
             Ok(vec![pass])
         }
     }
 
     impl Files {
         /// Removes the files of a pass.
-        fn remove(&self, stage: &WorkloadContext<'_>, limit: u64) -> Result<(), Errno> {
+        fn remove_files(&self, stage: &WorkloadContext<'_>, limit: u64) -> Result<(), Errno> {
             for thread in 0..self.threads {
                 for turn in 0..limit {
-                    match stage.scratch.unlink(&name(thread, turn)) {
+                    match stage.scratch.unlink(&file_name(thread, turn)) {
                         Err(Errno::NOENT) => break,
                         answer => answer?,
                     }
                 }
             }
-            stage.scratch.sync_names()
+            stage.scratch.sync_directory()
         }
     }
 
-    fn name(thread: u32, turn: u64) -> String {
+    fn file_name(thread: u32, turn: u64) -> String {
         format!("file-{thread}-{turn}")
     }
 
-    fn make(stage: &WorkloadContext<'_>, thread: u32, turn: u64) -> Result<OperationResult, Errno> {
-        let (mut interrupted, name) = (false, name(thread, turn));
+    fn create_file(
+        stage: &WorkloadContext<'_>,
+        thread: u32,
+        turn: u64,
+    ) -> Result<OperationResult, Errno> {
+        let (mut interrupted, name) = (false, file_name(thread, turn));
         let temporary = format!("{name}.new");
-        let file = stage.scratch.make(&temporary, OFlags::empty())?;
-        let written = again(&mut interrupted, || {
-            rustix::io::pwrite(&file, stage.pages.bytes(BYTES), 0)
+        let file = stage.scratch.create_file(&temporary, OFlags::empty())?;
+        let written = retry_interrupted(&mut interrupted, || {
+            rustix::io::pwrite(&file, stage.pages.bytes(FILE_BYTES), 0)
         })?;
-        if written != BYTES {
+        if written != FILE_BYTES {
             return Err(Errno::NOSPC);
         }
-        again(&mut interrupted, || rustix::fs::fsync(&file))?;
+        retry_interrupted(&mut interrupted, || rustix::fs::fsync(&file))?;
         drop(file);
         stage.scratch.rename(&temporary, &name)?;
-        stage.scratch.sync_names()?;
+        stage.scratch.sync_directory()?;
         Ok(OperationResult {
             flush_calls: 2,
             interrupted,
         })
     }
 }
-mod floor {
-    //! Writes that are never flushed: the lower bound of everything else. Into the page cache, with
-    //! the file opened for each write, and with O_DIRECT to the disk, where that bypasses the
-    //! cache.
-    //!
-    //! `pg_test_fsync` opened the file for each of its non-sync'ed writes up to version 14 and no
-    //! longer does, so its versions correspond to different rows here.
+mod unflushed {
+    //! Writes without a flush, the lower bound of everything else: into the page cache, with an
+    //! open per write, and with O_DIRECT. `pg_test_fsync` opened the file for each of its
+    //! non-sync'ed writes up to version 14, so its releases match different rows.
 
     use std::cell::Cell;
 
     use rustix::fs::OFlags;
     use rustix::io::Errno;
 
-    use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
+    use super::context::{LoadGenerator, OperationResult, WorkloadContext};
     use crate::measure::{Method, Pass, Series};
-    use crate::probes::commit::{Cursor, PAGE, Writer};
+    use crate::probes::commit::{Cursor, PAGE_BYTES, Writer};
     use crate::probes::control::Stop;
     use crate::probes::method::open_flags;
 
-    const FILE: &str = "floor";
+    const FILE_NAME: &str = "floor";
 
     pub(super) fn prepare(
         stage: &WorkloadContext<'_>,
     ) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
-        stage.filled(FILE)?;
-        let row = |name: &str| Series::new(name, PAGE as u64);
-        let open = |method| stage.scratch.open(FILE, open_flags(method));
-        let failed = |errno| stage.failed(errno, "opening the scratch file");
+        stage.create_filled_file(FILE_NAME)?;
+        let row = |name: &str| Series::new(name, PAGE_BYTES as u64);
+        let open = |method| stage.scratch.open_file(FILE_NAME, open_flags(method));
+        let failed = |errno| stage.stop_error(errno, "opening the scratch file");
         let part = |row, kind| -> Box<dyn LoadGenerator> {
-            let pages = stage.file_bytes / PAGE as u64;
-            Box::new(Floor {
+            let pages = stage.file_bytes / PAGE_BYTES as u64;
+            Box::new(UnflushedWrites {
                 row,
                 kind,
-                cursor: Cursor::new(0, pages * PAGE as u64),
+                cursor: Cursor::new(0, pages * PAGE_BYTES as u64),
             })
         };
         let kept = |method| open(method).map(|file| Writer::new(method, file));
         let mut parts = vec![
             part(
                 row("write"),
-                DescriptorMode::Kept(kept(Method::Floor).map_err(failed)?),
+                DescriptorMode::KeptOpen(kept(Method::Floor).map_err(failed)?),
             ),
-            part(row("open, write, close").against(0), DescriptorMode::Opened),
+            part(
+                row("open, write, close").compared_with(0),
+                DescriptorMode::Reopened,
+            ),
         ];
         let refused = |why: &str| Series {
             error: Some(why.to_owned()),
@@ -177,15 +176,15 @@ mod floor {
                 refused("O_DIRECT is buffered here"),
                 DescriptorMode::Refused,
             ),
-            Ok(writer) => match writer.commit(stage.pages.bytes(PAGE), 0) {
+            Ok(writer) => match writer.commit(stage.pages.bytes(PAGE_BYTES), 0) {
                 Err(Errno::INVAL) => part(
                     refused("O_DIRECT writes of 8 kB are refused here"),
                     DescriptorMode::Refused,
                 ),
                 Err(errno) => return Err(failed(errno)),
                 Ok(_) => part(
-                    row("write, O_DIRECT").against(0),
-                    DescriptorMode::Kept(writer),
+                    row("write, O_DIRECT").compared_with(0),
+                    DescriptorMode::KeptOpen(writer),
                 ),
             },
         });
@@ -193,27 +192,27 @@ mod floor {
     }
 
     enum DescriptorMode {
-        Kept(Writer),
-        Opened,
+        KeptOpen(Writer),
+        Reopened,
         Refused,
     }
 
-    struct Floor {
+    struct UnflushedWrites {
         row: Series,
         kind: DescriptorMode,
         cursor: Cursor,
     }
 
-    impl LoadGenerator for Floor {
+    impl LoadGenerator for UnflushedWrites {
         fn rows(&self) -> Vec<Series> {
             vec![self.row.clone()]
         }
 
         fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-            let (page, cursor) = (stage.pages.bytes(PAGE), Cell::new(self.cursor));
+            let (page, cursor) = (stage.pages.bytes(PAGE_BYTES), Cell::new(self.cursor));
             let place = || {
                 let mut next = cursor.get();
-                let at = next.take(PAGE);
+                let at = next.advance(PAGE_BYTES);
                 cursor.set(next);
                 at
             };
@@ -223,31 +222,33 @@ mod floor {
             };
             let pass = match &self.kind {
                 DescriptorMode::Refused => return Ok(vec![Pass::default()]),
-                DescriptorMode::Kept(writer) => {
-                    stage.repeat("a write", PAGE as u64, MOST, || {
+                DescriptorMode::KeptOpen(writer) => {
+                    stage.repeat("a write", PAGE_BYTES as u64, MAX_WRITES, || {
                         writer.commit(page, place()).map(done)
                     })?
                 }
-                DescriptorMode::Opened => stage.repeat("a write", PAGE as u64, MOST, || {
-                    let file = stage.scratch.open(FILE, OFlags::empty())?;
-                    Writer::new(Method::Floor, file)
-                        .commit(page, place())
-                        .map(done)
-                })?,
+                DescriptorMode::Reopened => {
+                    stage.repeat("a write", PAGE_BYTES as u64, MAX_WRITES, || {
+                        let file = stage.scratch.open_file(FILE_NAME, OFlags::empty())?;
+                        Writer::new(Method::Floor, file)
+                            .commit(page, place())
+                            .map(done)
+                    })?
+                }
             };
             self.cursor = cursor.get();
-            // Others should not pay for it.
-            let file = stage.scratch.open(FILE, OFlags::empty());
-            let settled = file.and_then(|file| Writer::new(Method::Floor, file).settle());
-            settled.map_err(|errno| stage.failed(errno, "flushing the scratch file"))?;
+            // Others must not pay for it.
+            let file = stage.scratch.open_file(FILE_NAME, OFlags::empty());
+            let settled = file.and_then(|file| Writer::new(Method::Floor, file).flush_cached());
+            settled.map_err(|errno| stage.stop_error(errno, "flushing the scratch file"))?;
             Ok(vec![pass])
         }
     }
 
-    /// The largest number of writes in a pass: they are cheap, so that only this limits them.
-    const MOST: u64 = 200;
+    /// Most writes of a pass; they are cheap, so nothing else limits them.
+    const MAX_WRITES: u64 = 200;
 }
-mod group;
+mod group_commit;
 mod innodb;
 mod pg_test_fsync;
 mod segment;
@@ -256,30 +257,30 @@ mod transaction;
 use std::time::Duration;
 
 use super::control::Stop;
-use super::redo::RedoShape;
+use super::redo::RedoLogConfig;
 use super::schedule::Rng;
 use crate::measure::{Pass, Series, Workload};
 
-use stage::LoadGenerator;
+use context::LoadGenerator;
 
-pub(super) use stage::WorkloadContext;
+pub(super) use context::WorkloadContext;
 
-/// The number of rounds that the time is divided into, and the largest number where more would fit:
-/// cheap operations must not fill a disk with writes.
-const ROUNDS: u32 = 20;
-const MOST_ROUNDS: usize = 40;
+/// The time is divided into this many rounds. If more fit, there is still a limit: cheap operations
+/// must not fill a disk with writes.
+const TARGET_ROUNDS: u32 = 20;
+const MAX_ROUNDS: usize = 40;
 
-/// The longest pass of the tool's tests: short enough for several rounds in turn, and long enough
-/// that the effects of the previous test weigh little. On btrfs the first dozen small writes still
-/// pay for the extents of another test.
-const LONGEST_PASS: Duration = Duration::from_millis(400);
-const FEWEST_ROUNDS: u32 = 5;
+/// Longest pass of a `pg_test_fsync` test: short enough for several rounds, long enough that the
+/// previous test matters little. On btrfs the first dozen small writes still pay for another test's
+/// extents.
+const MAX_PASS: Duration = Duration::from_millis(400);
+const MIN_ROUNDS: u32 = 5;
 
-/// Measures a workload until its time or bytes are used up or it is cancelled; `redo` is how a
-/// server writes its redo log, and `series` receives the measurements so far.
+/// Runs a workload until time or bytes are used up, or it is cancelled. `redo` is how a server
+/// writes its redo log; `series` receives the results so far.
 pub(super) fn run(
     workload: Workload,
-    redo: &RedoShape,
+    redo: &RedoLogConfig,
     stage: &mut WorkloadContext<'_>,
     rng: &mut Rng,
     series: &mut Vec<Series>,
@@ -287,29 +288,29 @@ pub(super) fn run(
 ) -> Result<(), Stop> {
     let mut generators = match workload {
         Workload::Segment => segment::prepare(stage)?,
-        Workload::Group => group::prepare(stage)?,
+        Workload::Group => group_commit::prepare(stage)?,
         Workload::Innodb => innodb::prepare(stage)?,
         Workload::Files => files::prepare(stage),
-        Workload::Entangle => entangle::prepare(stage)?,
-        Workload::Floor => floor::prepare(stage)?,
+        Workload::Entangle => interference::prepare(stage)?,
+        Workload::Floor => unflushed::prepare(stage)?,
         Workload::PgTestFsync => pg_test_fsync::prepare(stage)?,
         Workload::Transaction => transaction::prepare(stage, redo)?,
     };
-    // The tool's tests take as long as announced.
+    // The tests of pg_test_fsync take as long as announced.
     let (rounds, most) = match workload {
         Workload::PgTestFsync => (
             stage
-                .rounds_of_at_most(LONGEST_PASS, generators.len())
-                .max(FEWEST_ROUNDS),
+                .rounds_within(MAX_PASS, generators.len())
+                .max(MIN_ROUNDS),
             usize::MAX,
         ),
-        _ => (ROUNDS, MOST_ROUNDS),
+        _ => (TARGET_ROUNDS, MAX_ROUNDS),
     };
     let fixed = generators
         .iter()
         .map(|generator| generator.fixed_bytes(stage))
         .sum();
-    stage.share_out(rounds, generators.len(), fixed);
+    stage.divide_budget(rounds, generators.len(), fixed);
     let rows: Vec<Vec<Series>> = generators
         .iter()
         .map(|generator| generator.rows())
@@ -329,17 +330,17 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The passes of each generator, at its index.
+/// Passes of each generator, at its index.
 fn round(
     generators: &mut [Box<dyn LoadGenerator>],
     stage: &WorkloadContext<'_>,
     rng: &mut Rng,
 ) -> Result<Vec<Vec<Pass>>, Stop> {
     let mut passes = vec![Vec::new(); generators.len()];
-    for i in rng.order(generators.len()) {
+    for i in rng.permutation(generators.len()) {
         if let (Some(generator), Some(slot)) = (generators.get_mut(i), passes.get_mut(i)) {
             *slot = generator.round(stage)?;
-            stage.scratch.check_there()?;
+            stage.scratch.check_exists()?;
         }
     }
     Ok(passes)

@@ -1,108 +1,104 @@
-//! What a record says to whoever chooses: which candidates may be the best under every load that
-//! decides, and which sync method is faster on each.
-//!
-//! It is silent where anything is open, because a reader can wait and a choice cannot. Whether the
-//! record is about the disk at hand is left to the pipeline.
+//! The answer of a record: the candidates that may be best under every deciding load, and the
+//! faster sync method of each. None while anything is undecided. Whether the record is of the disk
+//! at hand is checked elsewhere.
 
-use super::candidate::Contender;
-use super::contest::TrialOutcome;
+use super::candidate::Candidate;
+use super::comparison::TrialOutcome;
+use super::interim_analysis::Ending;
 use super::load::CommitShape;
-use super::looks::Ending;
-use super::methods::MethodContest;
+use super::methods::MethodComparison;
 use super::record::TrialRecord;
 use super::result::LoadResult;
 
-/// The answer of a trial that is settled.
+/// Answer of a settled trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrialAnswer {
-    /// Those that may be the best, or are within 5 % of it, under every deciding load.
-    pub best: Vec<Contender>,
-    /// Those that were shown to be slower under one of them.
-    pub slower: Vec<Contender>,
+    /// May be the best, or are within 5 % of it, under every deciding load.
+    pub best: Vec<Candidate>,
+    /// Shown to be slower under at least one.
+    pub slower: Vec<Candidate>,
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrialSilence {
-    /// It goes on, or was cut off.
+pub enum NoAnswer {
+    /// Still running, or cut off.
     Unfinished,
     /// Nothing could be compared.
     NoResult,
-    /// No load in it is that of a database.
+    /// No load of a database.
     OtherLoads,
-    /// The reference differed from itself.
-    CannotTell,
-    /// A load that decides is open.
-    Open,
+    /// The reference differs from itself.
+    Inconclusive,
+    /// A deciding load is undecided.
+    Undecided,
 }
 
-impl TrialSilence {
-    /// As the end of a sentence about the trial.
-    pub fn words(self) -> &'static str {
+impl NoAnswer {
+    /// The reason, as the end of a sentence about the trial.
+    pub fn reason(self) -> &'static str {
         match self {
             Self::Unfinished => "the trial did not finish",
             Self::NoResult => "the trial compared nothing",
             Self::OtherLoads => "the trial ran no load that decides for a database",
-            Self::CannotTell => {
-                "the first candidate differed from itself, so the machine could not tell"
+            Self::Inconclusive => {
+                "the first candidate differed from itself, so the trial was inconclusive"
             }
-            Self::Open => "it is not settled",
+            Self::Undecided => "it is not settled",
         }
     }
 }
 
 impl TrialRecord {
-    /// What a settled trial says of file systems.
-    pub fn answer(&self) -> Result<TrialAnswer, TrialSilence> {
+    pub fn answer(&self) -> Result<TrialAnswer, NoAnswer> {
         match self.ending {
-            Ending::Running => return Err(TrialSilence::Unfinished),
+            Ending::Running => return Err(NoAnswer::Unfinished),
             Ending::Settled | Ending::Budget | Ending::Stopped => {}
         }
         let results = self.results();
         if results.is_empty() {
-            return Err(TrialSilence::NoResult);
+            return Err(NoAnswer::NoResult);
         }
         let mut sets = Vec::new();
         for result in results
             .iter()
-            .filter(|result| result.load.decides_for_a_database())
+            .filter(|result| result.load.is_deciding_for_database())
         {
-            sets.push(decided(result)?);
+            sets.push(best_candidates(result)?);
         }
         let Some(ranked) = results
             .first()
             .map(|result| &result.ranked)
             .filter(|_| !sets.is_empty())
         else {
-            return Err(TrialSilence::OtherLoads);
+            return Err(NoAnswer::OtherLoads);
         };
         let (best, slower) = ranked
             .iter()
             .partition(|one| sets.iter().all(|set| set.contains(*one)));
         Ok(TrialAnswer {
-            best: self.contenders(best),
-            slower: self.contenders(slower),
+            best: self.candidates_by_number(best),
+            slower: self.candidates_by_number(slower),
         })
     }
 
-    fn contenders(&self, numbers: Vec<usize>) -> Vec<Contender> {
+    fn candidates_by_number(&self, numbers: Vec<usize>) -> Vec<Candidate> {
         numbers
             .into_iter()
             .filter_map(|at| Some(self.candidates.get(at)?.candidate))
             .collect()
     }
 
-    /// The logarithm of what open_datasync gains over fdatasync for one client on a candidate's
-    /// file system, as the ends of an interval; `None` where the trial has no such loads, or too
-    /// few blocks.
-    pub fn gain_of_open_datasync(&self, candidate: Contender) -> Option<(f64, f64)> {
-        let of = |found: &MethodContest| {
+    /// Log-ratio of open_datasync to fdatasync for 1 client on a candidate, as an interval; `None`
+    /// without these loads, or with too few blocks.
+    pub fn open_datasync_gain(&self, candidate: Candidate) -> Option<(f64, f64)> {
+        let of = |found: &MethodComparison| {
             self.candidates
                 .get(found.candidate)
                 .map(|made| made.candidate)
         };
         let found = self
-            .methods()
+            .method_comparisons()
             .into_iter()
             .find(|found| of(found) == Some(candidate))?;
         let is_other = |(load, _): &(usize, &str)| {
@@ -111,20 +107,19 @@ impl TrialRecord {
                 .is_some_and(|load| load.shape == CommitShape::OpenDatasync)
         };
         let gain = found
-            .contest
+            .comparison
             .to_reference(found.methods.iter().position(is_other)?)?;
         Some((gain.low, gain.high))
     }
 }
 
-/// The candidates that may be the best under a load, by number in the record; an error while that
-/// is open.
-fn decided(result: &LoadResult) -> Result<Vec<usize>, TrialSilence> {
-    match result.contest.outcome() {
-        TrialOutcome::Best(place) => Ok(result.named(&[place])),
-        TrialOutcome::Alike(set) => Ok(result.named(&set)),
-        TrialOutcome::CannotTell => Err(TrialSilence::CannotTell),
-        TrialOutcome::TooFew | TrialOutcome::Open(_) => Err(TrialSilence::Open),
+/// Candidates that may be best under a load, by number in the record; an error while undecided.
+fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoAnswer> {
+    match result.comparison.outcome() {
+        TrialOutcome::Best(place) => Ok(result.candidates_at(&[place])),
+        TrialOutcome::Equivalent(set) => Ok(result.candidates_at(&set)),
+        TrialOutcome::Inconclusive => Err(NoAnswer::Inconclusive),
+        TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoAnswer::Undecided),
     }
 }
 
@@ -132,13 +127,13 @@ fn decided(result: &LoadResult) -> Result<Vec<usize>, TrialSilence> {
 mod tests {
     use super::*;
     use crate::trial::load::{Preset, TrialLoad};
-    use crate::trial::record::Runner;
+    use crate::trial::record::CellTarget;
     use crate::trial::sample::record;
 
-    const ALL: [(Contender, f64, Option<u64>); 3] = [
-        (Contender::Ext4, 4_000.0, Some(1_000)),
-        (Contender::Xfs, 5_000.0, Some(1_000)),
-        (Contender::Ext4Nobarrier, 90_000.0, Some(0)),
+    const ALL: [(Candidate, f64, Option<u64>); 3] = [
+        (Candidate::Ext4, 4_000.0, Some(1_000)),
+        (Candidate::Xfs, 5_000.0, Some(1_000)),
+        (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
     ];
 
     #[test]
@@ -147,37 +142,37 @@ mod tests {
         let answer = settled.answer().unwrap();
         assert_eq!(
             (answer.best, answer.slower),
-            (vec![Contender::Xfs], vec![Contender::Ext4]),
+            (vec![Candidate::Xfs], vec![Candidate::Ext4]),
             "who makes no promise is neither"
         );
-        assert_eq!(record(&ALL, 9).answer(), Err(TrialSilence::Open));
+        assert_eq!(record(&ALL, 9).answer(), Err(NoAnswer::Undecided));
         assert_eq!(
             TrialRecord {
                 ending: Ending::Running,
                 ..settled.clone()
             }
             .answer(),
-            Err(TrialSilence::Unfinished)
+            Err(NoAnswer::Unfinished)
         );
-        assert_eq!(record(&ALL[..1], 15).answer(), Err(TrialSilence::NoResult));
-        let files = TrialLoad::of(Preset::FsMark, &[1]);
+        assert_eq!(record(&ALL[..1], 15).answer(), Err(NoAnswer::NoResult));
+        let files = TrialLoad::preset_loads(Preset::FsMark, &[1]);
         assert_eq!(
             TrialRecord {
                 loads: files,
                 ..settled.clone()
             }
             .answer(),
-            Err(TrialSilence::OtherLoads)
+            Err(NoAnswer::OtherLoads)
         );
         let mut twin = settled;
         for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
-            if cell.runner == Runner::Twin {
+            if cell.runner == CellTarget::Twin {
                 cell.samples
                     .iter_mut()
                     .for_each(|sample| sample.seconds *= 2.0);
             }
         }
-        assert_eq!(twin.answer(), Err(TrialSilence::CannotTell));
+        assert_eq!(twin.answer(), Err(NoAnswer::Inconclusive));
     }
 
     #[test]
@@ -189,20 +184,20 @@ mod tests {
         });
         for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
             let mut more = cell.samples[0];
-            more.seconds /= if cell.runner == Runner::Candidate(1) {
+            more.seconds /= if cell.runner == CellTarget::Candidate(1) {
                 1.3
             } else {
                 1.0
             };
             cell.samples.push(more);
         }
-        let gain = |of| both.gain_of_open_datasync(of).unwrap();
-        assert!(gain(Contender::Xfs).0 > 0.25 && gain(Contender::Ext4).1 < 0.01);
-        assert_eq!(both.gain_of_open_datasync(Contender::Btrfs), None);
+        let gain = |of| both.open_datasync_gain(of).unwrap();
+        assert!(gain(Candidate::Xfs).0 > 0.25 && gain(Candidate::Ext4).1 < 0.01);
+        assert_eq!(both.open_datasync_gain(Candidate::Btrfs), None);
         both.ending = Ending::Stopped;
         both.blocks.truncate(9);
         assert_eq!(
-            both.gain_of_open_datasync(Contender::Xfs),
+            both.open_datasync_gain(Candidate::Xfs),
             None,
             "before the first look"
         );

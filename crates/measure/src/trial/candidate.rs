@@ -1,29 +1,28 @@
-//! The candidates of a trial, as a closed list, and what each is made of beyond what walwise
-//! advises for it.
+//! The candidates of a trial, a closed list, and their options beyond those that walwise advises.
 
 use serde::{Deserialize, Serialize};
 
 use crate::settings::NewFilesystem;
 
-/// A candidate. The first that is asked for is the reference.
+/// A candidate; the first of a trial is the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Contender {
-    /// ext4 as walwise would make and mount it.
+pub enum Candidate {
+    /// ext4, made and mounted as advised.
     Ext4,
-    /// The same with fast commits.
+    /// ext4 with fast commits.
     Ext4FastCommit,
     Xfs,
-    /// btrfs with copy on write.
+    /// btrfs with copy-on-write.
     Btrfs,
-    /// btrfs with +C on the directory of the log.
+    /// btrfs with +C on the log directory.
     BtrfsNocow,
-    /// ext4 without barriers: what flushing costs. It keeps no commits and is never ranked.
+    /// ext4 without barriers, to show the cost of flushes; never ranked, as it can lose commits.
     Ext4Nobarrier,
 }
 
-impl Contender {
-    /// All of them, in the order in which they are told.
+impl Candidate {
+    /// In display order.
     pub const ALL: [Self; 6] = [
         Self::Ext4,
         Self::Ext4FastCommit,
@@ -33,8 +32,8 @@ impl Contender {
         Self::Ext4Nobarrier,
     ];
 
-    /// Those of a trial for which none were named.
-    pub const USUAL: [Self; 5] = [
+    /// Candidates of a trial that names none.
+    pub const DEFAULTS: [Self; 5] = [
         Self::Ext4,
         Self::Ext4FastCommit,
         Self::Xfs,
@@ -42,8 +41,8 @@ impl Contender {
         Self::BtrfsNocow,
     ];
 
-    /// Its word on the command line and in documents.
-    pub fn word(self) -> &'static str {
+    /// Its name on the command line and in documents.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
             Self::Ext4FastCommit => "ext4-fast-commit",
@@ -54,7 +53,6 @@ impl Contender {
         }
     }
 
-    /// The file system that is made.
     pub fn filesystem(self) -> NewFilesystem {
         match self {
             Self::Ext4 | Self::Ext4FastCommit | Self::Ext4Nobarrier => NewFilesystem::Ext4,
@@ -63,37 +61,36 @@ impl Contender {
         }
     }
 
-    /// A mkfs option beyond those that are advised, as words.
-    pub fn mkfs(self) -> &'static [&'static str] {
+    /// mkfs options beyond the advised ones.
+    pub fn mkfs_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4FastCommit => &["-O", "fast_commit"],
             Self::Ext4 | Self::Xfs | Self::Btrfs | Self::BtrfsNocow | Self::Ext4Nobarrier => &[],
         }
     }
 
-    /// A mount option beyond those that are advised.
-    pub fn mount(self) -> Option<&'static str> {
+    /// A mount option beyond the advised ones.
+    pub fn mount_option(self) -> Option<&'static str> {
         match self {
             Self::Ext4Nobarrier => Some("barrier=0"),
             Self::Ext4 | Self::Ext4FastCommit | Self::Xfs | Self::Btrfs | Self::BtrfsNocow => None,
         }
     }
 
-    /// Whether new files of the log are overwritten in place because of an attribute of their
-    /// directory.
+    /// True if new log files are overwritten in place, by an attribute of their directory.
     pub fn is_nocow(self) -> bool {
         matches!(self, Self::BtrfsNocow)
     }
 
-    /// Whether it is asked to flush what it reports as durable.
-    pub fn promises_commits(self) -> bool {
+    /// False if it is mounted without flushes.
+    pub fn has_barriers(self) -> bool {
         !matches!(self, Self::Ext4Nobarrier)
     }
 }
 
-/// What mkfs is told for the measurement's sake: nothing may write in the background or discard
-/// what was written. It is forced, as the extent holds the file system that the trial made before.
-pub fn mkfs_of_trials(filesystem: NewFilesystem) -> &'static [&'static str] {
+/// mkfs options of every trial: no background writes, no discard. Forced, as the extent still holds
+/// the previous file system.
+pub fn trial_mkfs_options(filesystem: NewFilesystem) -> &'static [&'static str] {
     match filesystem {
         NewFilesystem::Ext4 => &[
             "-q",
@@ -108,9 +105,8 @@ pub fn mkfs_of_trials(filesystem: NewFilesystem) -> &'static [&'static str] {
     }
 }
 
-/// The advised mount options that hold on a loop file: what would punch holes into the image is
-/// left out.
-pub fn mount_of_trials(advised: &str, more: Option<&str>) -> String {
+/// Advised mount options for a trial, without those that would punch holes into a loop file.
+pub fn trial_mount_options(advised: &str, more: Option<&str>) -> String {
     let left_out = ["defaults", "discard", "discard=async", "discard=sync"];
     let kept = advised
         .split(',')
@@ -124,20 +120,26 @@ mod tests {
 
     #[test]
     fn words_are_those_of_documents() {
-        for candidate in Contender::ALL {
-            assert_eq!(serde_json::to_value(candidate).unwrap(), candidate.word());
+        for candidate in Candidate::ALL {
+            assert_eq!(serde_json::to_value(candidate).unwrap(), candidate.name());
         }
         assert!(
-            Contender::USUAL
+            Candidate::DEFAULTS
                 .iter()
-                .all(|candidate| candidate.promises_commits())
+                .all(|candidate| candidate.has_barriers())
         );
     }
 
     #[test]
     fn nothing_discards_the_image() {
-        assert_eq!(mount_of_trials("noatime,discard=async", None), "noatime");
-        assert_eq!(mount_of_trials("defaults", Some("barrier=0")), "barrier=0");
-        assert_eq!(mount_of_trials("", None), "");
+        assert_eq!(
+            trial_mount_options("noatime,discard=async", None),
+            "noatime"
+        );
+        assert_eq!(
+            trial_mount_options("defaults", Some("barrier=0")),
+            "barrier=0"
+        );
+        assert_eq!(trial_mount_options("", None), "");
     }
 }

@@ -1,102 +1,99 @@
-//! How the candidates stand under a load, row by row, for whoever draws it: a picture, or a screen
-//! while the trial runs.
+//! The rows of a forest plot: how candidates stand under a load, for pictures and the running
+//! screen.
 
-use super::candidate::Contender;
-use super::ranks::Interval;
-use super::record::{Runner, TrialRecord};
+use super::candidate::Candidate;
+use super::record::{CellTarget, TrialRecord};
 use super::result::LoadResult;
+use super::signed_ranks::Interval;
 use crate::measure::median_of;
 
-/// A row of a forest plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForestRow {
-    /// The candidate's word; the reference again has a word of its own.
+    /// The candidate's name; the twin has its own.
     pub name: String,
-    /// Commits per second, the median of the blocks; `None` before the first.
+    /// Commits per second, median of the blocks; `None` before the first.
     pub rate: Option<f64>,
     pub place: ForestPlace,
 }
 
-/// Where a row stands against the first candidate.
+/// Place of a row relative to the first candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ForestPlace {
-    /// It is the first.
-    First {
-        /// Whether it may still be the best, or is within 5 % of it.
+    Reference {
+        /// True if it may be the best, or is within 5 % of it.
         may_be_best: bool,
     },
-    /// It is compared with the first.
     Ranked {
         may_be_best: bool,
-        /// The interval of the log-ratio to the first; `None` with too few blocks.
+        /// Log-ratio to the first; `None` with too few blocks.
         interval: Option<Interval>,
     },
-    /// The first again under another name: what the trial can tell apart.
-    Twin {
-        /// The interval of its log-ratio.
-        interval: Option<Interval>,
-    },
-    /// It is measured and never ranked.
-    Below,
+    /// The first again, under another name: the resolution of the trial.
+    Twin { interval: Option<Interval> },
+    /// Measured, never ranked.
+    Unranked,
 }
 
 impl ForestPlace {
     pub fn interval(self) -> Option<Interval> {
         match self {
             Self::Ranked { interval, .. } | Self::Twin { interval } => interval,
-            Self::First { .. } | Self::Below => None,
+            Self::Reference { .. } | Self::Unranked => None,
         }
     }
 
-    /// Whether it may still be the best.
     pub fn may_be_best(self) -> bool {
         match self {
-            Self::First { may_be_best } | Self::Ranked { may_be_best, .. } => may_be_best,
-            Self::Twin { .. } | Self::Below => false,
+            Self::Reference { may_be_best } | Self::Ranked { may_be_best, .. } => may_be_best,
+            Self::Twin { .. } | Self::Unranked => false,
         }
     }
 }
 
 impl TrialRecord {
-    /// The rows of a load: the ranked candidates, the first again, and who is not ranked.
+    /// Rows of a load: ranked candidates, the twin, then the unranked.
     pub fn forest(&self, result: &LoadResult) -> Vec<ForestRow> {
-        let best = result.contest.may_be_best();
+        let best = result.comparison.may_be_best();
         let ranked = result.ranked.iter().enumerate().map(|(place, candidate)| {
             let (may_be_best, interval) =
-                (best.contains(&place), result.contest.to_reference(place));
+                (best.contains(&place), result.comparison.to_reference(place));
             let place = if place == 0 {
-                ForestPlace::First { may_be_best }
+                ForestPlace::Reference { may_be_best }
             } else {
                 ForestPlace::Ranked {
                     may_be_best,
                     interval,
                 }
             };
-            self.forest_row(Runner::Candidate(*candidate), result.at, place)
+            self.forest_row(CellTarget::Candidate(*candidate), result.index, place)
         });
         let twin = ForestPlace::Twin {
-            interval: result.contest.twin(),
+            interval: result.comparison.twin(),
         };
-        let twin = self.forest_row(Runner::Twin, result.at, twin);
+        let twin = self.forest_row(CellTarget::Twin, result.index, twin);
         let others =
             (0..self.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
         let below = others.map(|candidate| {
-            self.forest_row(Runner::Candidate(candidate), result.at, ForestPlace::Below)
+            self.forest_row(
+                CellTarget::Candidate(candidate),
+                result.index,
+                ForestPlace::Unranked,
+            )
         });
         ranked.chain([twin]).chain(below).collect()
     }
 
-    fn forest_row(&self, runner: Runner, load: usize, place: ForestPlace) -> ForestRow {
+    fn forest_row(&self, runner: CellTarget, load: usize, place: ForestPlace) -> ForestRow {
         let word = |at: usize| {
             self.candidates
                 .get(at)
-                .map_or("?", |made| Contender::word(made.candidate))
+                .map_or("?", |made| Candidate::name(made.candidate))
         };
         let name = match runner {
-            Runner::Candidate(at) => word(at).to_owned(),
-            Runner::Twin => format!("{} again", word(0)),
-            Runner::Floor => "bare extent".to_owned(),
-            Runner::Host => "loop file".to_owned(),
+            CellTarget::Candidate(at) => word(at).to_owned(),
+            CellTarget::Twin => format!("{} again", word(0)),
+            CellTarget::Floor => "bare extent".to_owned(),
+            CellTarget::Host => "loop file".to_owned(),
         };
         let rates: Vec<f64> = self
             .samples(runner, load)
@@ -111,9 +108,9 @@ impl TrialRecord {
         }
     }
 
-    /// Commits per second on the bare extent, block by block; a block without them has none.
-    pub fn floor(&self) -> Vec<Option<f64>> {
-        let of = self.samples(Runner::Floor, 0);
+    /// Commits per second on the bare extent, block by block; `None` in a block without them.
+    pub fn floor_rates(&self) -> Vec<Option<f64>> {
+        let of = self.samples(CellTarget::Floor, 0);
         of.into_iter()
             .map(|sample| {
                 sample
@@ -132,9 +129,9 @@ mod tests {
     #[test]
     fn rows_are_the_ranked_the_twin_and_the_others() {
         let candidates = [
-            (Contender::Ext4, 4_000.0, Some(1_000)),
-            (Contender::Ext4Nobarrier, 90_000.0, Some(0)),
-            (Contender::Xfs, 5_000.0, Some(1_000)),
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
+            (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
         let record = record(&candidates, 15);
         let rows = record.forest(&record.results()[0]);
@@ -148,6 +145,6 @@ mod tests {
                 .interval()
                 .is_some_and(|found| found.low > 0.15)
         );
-        assert_eq!(record.floor().len(), 15);
+        assert_eq!(record.floor_rates().len(), 15);
     }
 }

@@ -1,16 +1,16 @@
-//! What every candidate has to do: the loads of a trial, one after the other in every cell.
+//! The loads of a trial: every candidate runs them one after the other in every cell.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a segment of the log.
-pub const SEGMENT: u64 = 16 << 20;
+/// Bytes of a log segment.
+pub const SEGMENT_BYTES: u64 = 16 << 20;
 
-/// A load: sessions that commit to a log.
+/// A load: clients that commit to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialLoad {
-    /// Sessions, which share flushes as PostgreSQL's do.
+    /// Clients; they share flushes as in PostgreSQL.
     pub clients: u32,
-    /// What differs from the usual commit.
+    /// The difference to the usual commit.
     pub shape: CommitShape,
 }
 
@@ -22,24 +22,22 @@ pub enum CommitShape {
     TwoPages,
     /// A page appended to a growing file.
     Appends,
-    /// The file is opened with O_DSYNC, and no call follows the write.
+    /// Opened with O_DSYNC: no call after the write.
     OpenDatasync,
     Fsync,
-    /// The file is opened with O_SYNC, and no call follows the write.
+    /// Opened with O_SYNC: no call after the write.
     OpenSync,
-    /// The usual commit while another file of the file system is written without a flush.
+    /// The usual commit next to an unflushed writer on the same file system.
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
     Files,
-    /// sysbench's `oltp_write_only` on a temporary MariaDB: no trial runs it any more, and records
-    /// of 0.1 hold it.
+    /// sysbench's `oltp_write_only` on a temporary MariaDB; only records of 0.1 have it.
     WriteOnly,
 }
 
 impl CommitShape {
-    /// The shapes that differ by the sync method alone, with its name in PostgreSQL; the default
-    /// first.
-    pub const OF_METHODS: [(Self, &str); 4] = [
+    /// Shapes that differ by the sync method alone, with its PostgreSQL name; the default first.
+    pub const SYNC_METHODS: [(Self, &str); 4] = [
         (Self::Usual, "fdatasync"),
         (Self::OpenDatasync, "open_datasync"),
         (Self::Fsync, "fsync"),
@@ -50,16 +48,15 @@ impl CommitShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     Commits,
-    /// Commits of one session by each sync method.
+    /// Commits of 1 client with each sync method.
     Methods,
-    /// Files that are created, written and flushed, as by fs_mark.
+    /// Files created, written and flushed, as by fs_mark.
     FsMark,
 }
 
 impl TrialLoad {
-    /// The loads of a trial: commits, or files, of each number of sessions, which decide it, and
-    /// other shapes of one session.
-    pub fn of(preset: Preset, clients: &[u32]) -> Vec<Self> {
+    /// One deciding load per number of clients, then shapes of 1 client that are only reported.
+    pub fn preset_loads(preset: Preset, clients: &[u32]) -> Vec<Self> {
         let by_clients = |shape| {
             clients.iter().map(move |clients| Self {
                 clients: *clients,
@@ -76,18 +73,17 @@ impl TrialLoad {
             Preset::Commits => by_clients(CommitShape::Usual)
                 .chain(others.map(|shape| Self { clients: 1, shape }))
                 .collect(),
-            Preset::Methods => CommitShape::OF_METHODS
+            Preset::Methods => CommitShape::SYNC_METHODS
                 .map(|(shape, _)| Self { clients: 1, shape })
                 .to_vec(),
             Preset::FsMark => by_clients(CommitShape::Files).collect(),
         }
     }
 
-    /// The fewest flushes that each of its calls can do with; `None` where that is not known:
-    /// sessions that flush files at the same moment share a journal's. Of a server's sessions each
-    /// waits for its own commit, so that a flush serves as many commits as there are sessions, at
-    /// most.
-    pub fn least_flushes(self) -> Option<f64> {
+    /// Fewest flushes per call; `None` if unknown, as clients that flush files at the same time
+    /// share a journal's flush. With a server each client waits for its own commit, so one flush
+    /// serves at most one commit of each.
+    pub fn min_flushes_per_call(self) -> Option<f64> {
         match self.shape {
             CommitShape::Usual => Some(1.0),
             CommitShape::Files => (self.clients == 1).then_some(1.0),
@@ -101,16 +97,16 @@ impl TrialLoad {
         }
     }
 
-    /// Whether a trial goes on until this load is settled.
-    pub fn decides(self) -> bool {
+    /// True if the trial runs until this load is settled.
+    pub fn is_deciding(self) -> bool {
         matches!(
             self.shape,
             CommitShape::Usual | CommitShape::Files | CommitShape::WriteOnly
         )
     }
 
-    /// Whether it also decides which file system suits a database's log.
-    pub fn decides_for_a_database(self) -> bool {
+    /// True if it also decides the file system for a database's log.
+    pub fn is_deciding_for_database(self) -> bool {
         matches!(self.shape, CommitShape::Usual | CommitShape::WriteOnly)
     }
 
@@ -125,7 +121,7 @@ impl TrialLoad {
             (CommitShape::OpenSync, _) => "commits by open_sync".to_owned(),
             (CommitShape::Files, 1) => "new files, 1 client".to_owned(),
             (CommitShape::Files, clients) => format!("new files, {clients} clients"),
-            (CommitShape::Neighbour, _) => "commits beside a writer".to_owned(),
+            (CommitShape::Neighbour, _) => "commits next to a writer".to_owned(),
             (CommitShape::WriteOnly, 1) => "transactions (sysbench), 1 client".to_owned(),
             (CommitShape::WriteOnly, clients) => {
                 format!("transactions (sysbench), {clients} clients")

@@ -1,28 +1,25 @@
-//! Which sync method commits fastest on each file system: the loads that differ by it alone, paired
-//! within cells.
-//!
-//! Loads run in a new random order in every block, so that whatever the machine does meanwhile is
-//! on no method's side (see [`super::ranks`]). The reference's twin is the sentinel for all file
-//! systems: what it is off by is added to each.
+//! The fastest sync method on each file system: loads that differ by it alone, paired within cells.
+//! Loads run in a new random order in every block, so disturbances favour no method. The deviation
+//! of the reference's twin is added for every file system.
 
-use super::contest::{Contest, PairedFigures};
+use super::comparison::{PairedFigures, PairwiseComparison};
 use super::load::CommitShape;
-use super::record::{Runner, Sample, TrialRecord};
+use super::record::{CellTarget, Sample, TrialRecord};
 
-/// What the blocks say about the methods of one candidate.
+/// The methods of one candidate, compared.
 #[derive(Clone, Debug)]
-pub struct MethodContest {
-    /// The candidate, by number in the record.
+pub struct MethodComparison {
+    /// By number in the record.
     pub candidate: usize,
-    /// The methods, the default first: the load's number, and its name in PostgreSQL.
+    /// Number of the load and PostgreSQL's name of the method; the default first.
     pub methods: Vec<(usize, &'static str)>,
-    /// The contest, which counts in this order.
-    pub contest: Contest,
+    /// Counts in the order of `methods`.
+    pub comparison: PairwiseComparison,
 }
 
-impl MethodContest {
-    /// The names of methods by their places in the contest.
-    pub fn named(&self, places: &[usize]) -> Vec<&'static str> {
+impl MethodComparison {
+    /// Names of the methods at these places.
+    pub fn method_names(&self, places: &[usize]) -> Vec<&'static str> {
         places
             .iter()
             .filter_map(|place| self.methods.get(*place))
@@ -32,15 +29,14 @@ impl MethodContest {
 }
 
 impl TrialRecord {
-    /// The loads that differ by the sync method alone, the default first; nothing without another
-    /// one beside it.
-    fn of_methods(&self) -> Vec<(usize, &'static str)> {
+    /// Loads that differ by the sync method alone, the default first; empty with fewer than two.
+    fn method_loads(&self) -> Vec<(usize, &'static str)> {
         let load = |shape| {
             self.loads
                 .iter()
                 .position(|load| load.shape == shape && load.clients == 1)
         };
-        let found = CommitShape::OF_METHODS
+        let found = CommitShape::SYNC_METHODS
             .into_iter()
             .filter_map(|(shape, name)| Some((load(shape)?, name)));
         let found: Vec<(usize, &str)> = found.collect();
@@ -54,34 +50,37 @@ impl TrialRecord {
         if has_default { found } else { Vec::new() }
     }
 
-    /// Whether it was made to compare methods: all its loads differ by them.
-    pub fn is_about_methods(&self) -> bool {
-        let methods = self.of_methods();
+    /// True if all loads differ by the sync method.
+    pub fn compares_methods(&self) -> bool {
+        let methods = self.method_loads();
         !methods.is_empty() && methods.len() == self.loads.len()
     }
 
-    /// The results of methods, a candidate after the other, of those that are ranked.
-    pub fn methods(&self) -> Vec<MethodContest> {
-        let methods = self.of_methods();
-        let ranked = self.ranked();
+    /// One comparison per ranked candidate.
+    pub fn method_comparisons(&self) -> Vec<MethodComparison> {
+        let methods = self.method_loads();
+        let ranked = self.ranked_candidates();
         if methods.is_empty() || self.blocks.is_empty() || ranked.first() != Some(&0) {
             return Vec::new();
         }
-        let of = |candidate: usize| MethodContest {
+        let of = |candidate: usize| MethodComparison {
             candidate,
             methods: methods.clone(),
-            contest: Contest::judged(&self.method_figures(candidate, &methods), self.ending),
+            comparison: PairwiseComparison::from_figures(
+                &self.method_figures(candidate, &methods),
+                self.ending,
+            ),
         };
         ranked.into_iter().map(of).collect()
     }
 
-    /// The logarithms of throughput by each method, in the blocks in which all of it is complete.
+    /// Log throughput of each method, in the blocks where all are complete.
     fn method_figures(&self, candidate: usize, methods: &[(usize, &str)]) -> PairedFigures {
         let default = methods.first().map_or(0, |(load, _)| *load);
-        let runner = Runner::Candidate(candidate);
+        let runner = CellTarget::Candidate(candidate);
         let rows = methods.iter().map(|(load, _)| self.samples(runner, *load));
-        let sentinels =
-            [Runner::Twin, Runner::Candidate(0)].map(|runner| self.samples(runner, default));
+        let sentinels = [CellTarget::Twin, CellTarget::Candidate(0)]
+            .map(|runner| self.samples(runner, default));
         let rows: Vec<Vec<Option<Sample>>> = rows.chain(sentinels).collect();
         let log = |row: &Vec<Option<Sample>>, block: usize| {
             row.get(block)
@@ -115,20 +114,20 @@ impl TrialRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::candidate::Contender;
-    use crate::trial::contest::TrialOutcome;
+    use crate::trial::candidate::Candidate;
+    use crate::trial::comparison::TrialOutcome;
     use crate::trial::load::{Preset, TrialLoad};
     use crate::trial::sample::record;
-    use crate::trial::telling::tell;
+    use crate::trial::view::trial_view;
 
-    /// A record in which each method runs so many times as fast as the default.
+    /// A record in which each method has this multiple of the default's rate.
     fn by_methods(times: [f64; 4]) -> TrialRecord {
         let candidates = [
-            (Contender::Ext4, 4_000.0, Some(1_000)),
-            (Contender::Btrfs, 1_000.0, Some(2_000)),
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Btrfs, 1_000.0, Some(2_000)),
         ];
         let mut record = record(&candidates, 15);
-        record.loads = TrialLoad::of(Preset::Methods, &[8]);
+        record.loads = TrialLoad::preset_loads(Preset::Methods, &[8]);
         for (nth, block) in record.blocks.iter_mut().enumerate() {
             for cell in &mut block.cells {
                 let Some(first) = cell.samples.first().copied() else {
@@ -148,17 +147,17 @@ mod tests {
     #[test]
     fn a_faster_method_is_named_for_each_file_system() {
         let record = by_methods([1.0, 1.4, 0.5, 0.6]);
-        assert!(record.is_about_methods() && record.is_settled());
+        assert!(record.compares_methods() && record.is_settled());
         let found: Vec<_> = record
-            .methods()
+            .method_comparisons()
             .iter()
-            .map(|result| (result.candidate, result.contest.outcome()))
+            .map(|result| (result.candidate, result.comparison.outcome()))
             .collect();
         assert_eq!(
             found,
             [(0, TrialOutcome::Best(1)), (1, TrialOutcome::Best(1))]
         );
-        let text = tell(&record).text();
+        let text = trial_view(&record).text();
         assert!(
             text.contains("sync methods on btrfs\n  open_datasync is the fastest"),
             "{text}"
@@ -168,10 +167,10 @@ mod tests {
     #[test]
     fn equal_methods_are_called_alike_and_a_machine_that_cannot_tell_names_none() {
         let equal = by_methods([1.0; 4]);
-        for result in equal.methods() {
+        for result in equal.method_comparisons() {
             assert_eq!(
-                result.contest.outcome(),
-                TrialOutcome::Alike(vec![0, 1, 2, 3])
+                result.comparison.outcome(),
+                TrialOutcome::Equivalent(vec![0, 1, 2, 3])
             );
         }
         let mut drifting = by_methods([1.0, 1.4, 0.5, 0.6]);
@@ -179,23 +178,23 @@ mod tests {
             .blocks
             .iter_mut()
             .flat_map(|block| &mut block.cells);
-        for twin in cells.filter(|cell| cell.runner == Runner::Twin) {
+        for twin in cells.filter(|cell| cell.runner == CellTarget::Twin) {
             twin.samples
                 .iter_mut()
                 .for_each(|sample| sample.seconds *= 1.5);
         }
-        for result in drifting.methods() {
-            assert_eq!(result.contest.outcome(), TrialOutcome::CannotTell);
+        for result in drifting.method_comparisons() {
+            assert_eq!(result.comparison.outcome(), TrialOutcome::Inconclusive);
         }
     }
 
     #[test]
     fn without_another_method_there_is_nothing_to_compare() {
         let mut record = by_methods([1.0; 4]);
-        record.loads = TrialLoad::of(Preset::FsMark, &[1]);
-        assert!(record.methods().is_empty() && !record.is_about_methods());
-        record.loads = TrialLoad::of(Preset::Commits, &[1, 8]);
-        assert_eq!(record.of_methods().len(), 2);
-        assert!(!record.is_about_methods());
+        record.loads = TrialLoad::preset_loads(Preset::FsMark, &[1]);
+        assert!(record.method_comparisons().is_empty() && !record.compares_methods());
+        record.loads = TrialLoad::preset_loads(Preset::Commits, &[1, 8]);
+        assert_eq!(record.method_loads().len(), 2);
+        assert!(!record.compares_methods());
     }
 }

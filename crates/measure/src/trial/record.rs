@@ -1,74 +1,73 @@
-//! The record of a trial: everything that was done and measured, so that others can judge it again.
-//! It is `trial.json`.
+//! The record of a trial, `trial.json`: everything done and measured, so that others can analyse it
+//! again.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::candidate::Contender;
-use super::contest::PairedFigures;
+use super::candidate::Candidate;
+use super::comparison::PairedFigures;
+use super::interim_analysis::Ending;
 use super::load::TrialLoad;
-use super::looks::Ending;
-use crate::text::safe;
+use crate::text::display_safe;
 
-/// The version of the format.
-pub const FORMAT: u32 = 1;
+/// Version of the format.
+pub const FORMAT_VERSION: u32 = 1;
 
-/// The largest number of candidates, and of loads.
-const MOST: usize = 64;
-/// More blocks than a day has room for.
-const MOST_BLOCKS: usize = 20_000;
+/// Most candidates, and most loads.
+const MAX_ENTRIES: usize = 64;
+/// More blocks than fit into a day.
+const MAX_BLOCKS: usize = 20_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// The version of the format: [`FORMAT`].
+    /// Version of the format.
     pub trial: u32,
-    /// The walwise that made it.
+    /// Version of walwise.
     pub walwise: String,
-    /// When it began, RFC 3339.
+    /// Start, RFC 3339.
     pub started: String,
     pub ending: Ending,
-    /// Seconds it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// The budget in seconds.
+    /// Time limit in seconds.
     pub budget: f64,
     pub seed: u64,
     #[serde(default)]
     pub extent: ExtentKind,
-    /// The directory of the loop file, or the node of the disk.
+    /// Directory of the loop file, or device node.
     pub directory: String,
     /// Bytes of the extent.
     pub bytes: u64,
-    /// The type of the file system that holds the loop file; empty on a disk.
+    /// Type of the file system below the loop file; empty on a disk.
     pub host_filesystem: String,
-    /// The disks below it, by kernel name.
+    /// Disks below, by kernel name.
     pub leaves: Vec<String>,
-    /// The host, its kernel and the stack below the directory, a line for each fact, as a drill
-    /// records them.
+    /// Host, kernel and stack below the directory, one fact a line, as in a drill's record.
     pub stack: Vec<String>,
     /// Seconds of each load in a cell.
     pub load_seconds: f64,
     pub loads: Vec<TrialLoad>,
-    /// The candidates, the reference first.
+    /// The reference is first.
     pub candidates: Vec<CandidateRecord>,
-    /// The blocks, complete or not.
+    /// Complete or not.
     pub blocks: Vec<TrialBlock>,
 }
 
-/// What the extent of a trial is.
+/// Kind of a trial's extent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtentKind {
     #[default]
     Loop,
-    /// The beginning of a disk or partition.
+    /// Beginning of a disk or partition.
     Disk,
 }
 
 impl ExtentKind {
-    /// How many cells of a block are no candidate's: the twin, the bare extent, and the host's file
-    /// below a loop device.
-    pub fn other_cells(self) -> usize {
+    /// Cells of a block besides the candidates: the twin, the bare extent, and on a loop device the
+    /// host's file.
+    pub fn control_cells(self) -> usize {
         match self {
             Self::Loop => 3,
             Self::Disk => 2,
@@ -76,126 +75,126 @@ impl ExtentKind {
     }
 }
 
-/// A candidate as it was made.
+/// A candidate with its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CandidateRecord {
-    pub candidate: Contender,
-    /// The program and arguments that made it, without the device.
+    pub candidate: Candidate,
+    /// mkfs and its arguments, without the device.
     pub mkfs: Vec<String>,
-    /// The version of the program, as it prints it.
+    /// Version of mkfs, as it prints it.
     pub version: String,
     pub mount: String,
 }
 
-/// A block: every candidate once, in random order.
+/// Every candidate once, in random order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialBlock {
-    /// The cells in the order in which they ran.
+    /// In the order they ran.
     pub cells: Vec<TrialCell>,
-    /// Bytes that were written to the extent meanwhile.
+    /// Bytes written to the extent.
     pub written: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Runner {
-    /// The candidate of this number.
+pub enum CellTarget {
+    /// Number of the candidate.
     Candidate(usize),
     Twin,
     Floor,
-    /// The loop file directly, beside what the loop device shows; a disk has none.
+    /// The loop file itself, next to the loop device; a disk has none.
     Host,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialCell {
-    pub runner: Runner,
-    /// A sample for each load, in the order of the record; the floor and the host's file have one.
+    pub runner: CellTarget,
+    /// One sample per load, in the record's order; floor and host have one.
     pub samples: Vec<Sample>,
-    /// Why it failed; `None` where it did not.
+    /// Reason for a failure.
     pub error: Option<String>,
 }
 
-/// The figures of a load in a cell.
+/// Figures of one load in one cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     pub commits: u64,
-    /// Seconds they took together.
+    /// Duration of all commits.
     pub seconds: f64,
-    /// The median latency of a commit in microseconds.
+    /// Median latency of a commit.
     pub p50_us: f64,
-    /// The 99th percentile of it.
+    /// 99th percentile of it.
     pub p99_us: f64,
-    /// Flushes that our own device counted meanwhile; `None` where it does not count.
+    /// Flushes counted by our own device; `None` if it does not count.
     pub flushes: Option<u64>,
-    /// Flushes that the disks below counted, which may be others' too.
+    /// Flushes counted by the disks below, including foreign ones.
     pub leaf_flushes: Option<u64>,
-    /// Calls that asked for one of these flushes: fewer than commits where sessions share them.
+    /// Calls that requested a flush: fewer than commits if clients share flushes.
     pub calls: u64,
 }
 
 impl TrialCell {
-    /// Whether a trial of so many loads can have made it.
-    fn is_possible(&self, loads: usize) -> bool {
+    /// True if a trial with this many loads can have made it.
+    fn is_valid(&self, loads: usize) -> bool {
         self.samples.len() <= loads.max(1) && self.samples.iter().all(|sample| sample.seconds > 0.0)
     }
 }
 
 impl Sample {
-    /// Commits per second; half a commit where none ended in time, so that a block that was this
-    /// slow counts as one.
+    /// Commits per second. Half a commit if none ended in time, so that such a slow block still
+    /// counts.
     pub fn rate(&self) -> f64 {
         (self.commits as f64).max(0.5) / self.seconds.max(1e-9)
     }
 }
 
 impl TrialRecord {
-    /// The record in a document; the error says what is wrong with it.
+    /// Parses and checks a document. The error is a clause.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut record: Self =
-            serde_json::from_str(text).map_err(|e| format!("it is no record of a trial: {e}"))?;
-        record.is_possible()?;
-        record.make_safe();
+        let mut record: Self = serde_json::from_str(text)
+            .map_err(|e| format!("it is not a record of a trial: {e}"))?;
+        record.validate()?;
+        record.sanitise();
         Ok(record)
     }
 
-    /// Whether a trial can have made it; the error says what is wrong with it.
-    fn is_possible(&self) -> Result<(), String> {
-        if self.trial != FORMAT {
+    /// Rejects what no trial can have made.
+    fn validate(&self) -> Result<(), String> {
+        if self.trial != FORMAT_VERSION {
             return Err(format!(
-                "it is a record of format {}, and this walwise reads {FORMAT}",
+                "it has format {}; this walwise reads {FORMAT_VERSION}",
                 self.trial
             ));
         }
-        if self.candidates.len() > MOST || self.loads.len() > MOST {
+        if self.candidates.len() > MAX_ENTRIES || self.loads.len() > MAX_ENTRIES {
             return Err(format!(
-                "it has more than {MOST} candidates or loads, and no trial has so many"
+                "it has more than {MAX_ENTRIES} candidates or loads, more than any trial"
             ));
         }
         let made: BTreeSet<&str> = self
             .candidates
             .iter()
-            .map(|made| made.candidate.word())
+            .map(|made| made.candidate.name())
             .collect();
         if made.len() != self.candidates.len() {
-            return Err("it has a candidate twice".to_owned());
+            return Err("it names a candidate twice".to_owned());
         }
-        let cells = self.candidates.len() + self.extent.other_cells();
+        let cells = self.candidates.len() + self.extent.control_cells();
         let is_whole = |block: &TrialBlock| {
             block.cells.len() <= cells
                 && block
                     .cells
                     .iter()
-                    .all(|cell| cell.is_possible(self.loads.len()))
+                    .all(|cell| cell.is_valid(self.loads.len()))
         };
-        if self.blocks.len() > MOST_BLOCKS || !self.blocks.iter().all(is_whole) {
-            return Err("it has blocks as no trial makes them".to_owned());
+        if self.blocks.len() > MAX_BLOCKS || !self.blocks.iter().all(is_whole) {
+            return Err("it has blocks that no trial can have made".to_owned());
         }
         Ok(())
     }
 
-    /// Makes all texts display-safe: anybody can have written the file.
-    fn make_safe(&mut self) {
+    /// Makes all text display-safe: anybody can have written the file.
+    fn sanitise(&mut self) {
         let made = self.candidates.iter_mut();
         let of_candidates = made.flat_map(|made| {
             made.mkfs
@@ -217,31 +216,32 @@ impl TrialRecord {
             .chain(of_candidates)
             .chain(errors)
         {
-            *text = safe(text.as_bytes());
+            *text = display_safe(text.as_bytes());
         }
     }
 
-    /// The candidates that are ranked, by number: those that promise commits and failed in no cell.
-    /// The reference is the first.
-    pub fn ranked(&self) -> Vec<usize> {
+    /// Ranked candidates, by number: mounted with flushes, and failed in no cell. The reference is
+    /// first.
+    pub fn ranked_candidates(&self) -> Vec<usize> {
         let numbered = self.candidates.iter().enumerate();
-        let promising = numbered
-            .filter(|(at, made)| made.candidate.promises_commits() && self.failure(*at).is_none());
+        let promising = numbered.filter(|(at, made)| {
+            made.candidate.has_barriers() && self.first_failure(*at).is_none()
+        });
         promising
             .map(|(at, _)| at)
-            .filter(|at| !self.promise(*at).is_broken())
+            .filter(|at| !self.flush_audit(*at).is_unranked())
             .collect()
     }
 
-    /// The first failure of a candidate.
-    pub fn failure(&self, candidate: usize) -> Option<&str> {
+    /// First failure of a candidate.
+    pub fn first_failure(&self, candidate: usize) -> Option<&str> {
         let cells = self.blocks.iter().flat_map(|block| &block.cells);
-        let mut own = cells.filter(|cell| cell.runner == Runner::Candidate(candidate));
+        let mut own = cells.filter(|cell| cell.runner == CellTarget::Candidate(candidate));
         own.find_map(|cell| cell.error.as_deref())
     }
 
-    /// The samples of a runner for a load, block by block; `None` in a block that lacks it.
-    pub fn samples(&self, runner: Runner, load: usize) -> Vec<Option<Sample>> {
+    /// Samples of a load, block by block; `None` in a block without one.
+    pub fn samples(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
         let of = |block: &TrialBlock| {
             let cell = block
                 .cells
@@ -252,13 +252,12 @@ impl TrialRecord {
         self.blocks.iter().map(of).collect()
     }
 
-    /// The logarithms of throughput of some candidates in the blocks in which they and the twin are
-    /// complete.
-    pub fn figures(&self, candidates: &[usize], load: usize) -> PairedFigures {
+    /// Log throughput of these candidates, in the blocks where they and the twin are complete.
+    pub fn paired_figures(&self, candidates: &[usize], load: usize) -> PairedFigures {
         let rows: Vec<Vec<Option<Sample>>> = candidates
             .iter()
-            .map(|at| Runner::Candidate(*at))
-            .chain([Runner::Twin])
+            .map(|at| CellTarget::Candidate(*at))
+            .chain([CellTarget::Twin])
             .map(|runner| self.samples(runner, load))
             .collect();
         let rate = |row: &[Option<Sample>], block: usize| {

@@ -1,8 +1,7 @@
-//! Database servers, declared once: the facts, directories and words that code needs of whichever
-//! server it has before it.
+//! Database servers, one row each: the facts, directories and words that generic code needs.
 //!
-//! A server is an [`Area`] with its row here. What it does with its settings, its files and its
-//! processes is left to the code about it alone.
+//! A server is an [`Area`] with its row here. What is particular to its settings, files or
+//! processes is left to the code for that server.
 
 use super::catalog::postgres::WalSyncMethod;
 use super::catalog::target::Role;
@@ -10,30 +9,29 @@ use super::catalog::{mysql, postgres};
 use super::{Area, FactSet, Key, KeyInfo, Subject};
 use crate::version::Version;
 
-/// A kind of database server, as far as all kinds have the same.
+/// What all kinds of database servers have in common.
 pub struct Database {
     /// Its configuration files, as people call them.
-    pub files: &'static str,
-    /// The fact that holds the name people call a cluster by.
+    pub config_files: &'static str,
+    /// The fact with a cluster's display name.
     pub name: &'static Key<String>,
     /// How a setting is written in its files.
     pub syntax: SettingSyntax,
-    /// The fact that holds its release.
+    /// The fact with its release.
     pub version: &'static Key<Version>,
-    /// The fact that holds whether it runs.
+    /// The fact with whether it runs.
     pub running: &'static Key<bool>,
-    /// The fact that holds the preloaded library that turns flushes into nothing.
+    /// The fact with the preloaded library that disables fsync.
     pub fsync_disabled_by: &'static Key<String>,
-    /// The fact that holds its data directory.
-    pub data: &'static Key<String>,
-    /// Names that only it gives to what it makes in its directories.
-    pub marks: &'static [&'static str],
-    /// The beginning, before a digit, of the names that it gives to what it makes in a tablespace.
-    pub tablespace_mark: Option<&'static str>,
-    /// Its directories, its data first.
+    /// The fact with its data directory.
+    pub data_directory: &'static Key<String>,
+    /// File names that only this server creates in its directories.
+    pub marker_files: &'static [&'static str],
+    /// Prefix, before a digit, of what it creates in a tablespace.
+    pub tablespace_prefix: Option<&'static str>,
+    /// Its directories, data first.
     pub directories: &'static [DirectorySpec],
-    /// The fact that holds the method by which it flushes its log, where that is a setting of its
-    /// own.
+    /// The fact with the method that flushes its log, where that is one setting.
     pub wal_method: Option<&'static Key<WalSyncMethod>>,
 }
 
@@ -41,9 +39,9 @@ pub struct Database {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingSyntax {
     /// `name = 'value'`, as in postgresql.conf.
-    Conf,
+    PostgresConf,
     /// `name = value` in the group `[mysqld]`.
-    Options,
+    OptionFile,
 }
 
 /// A directory of a server: the word for its contents, the fact that holds the path, and whether it
@@ -56,7 +54,7 @@ pub struct DirectorySpec {
     pub optional: bool,
 }
 
-const fn always(role: Role, key: &'static KeyInfo) -> DirectorySpec {
+const fn required_directory(role: Role, key: &'static KeyInfo) -> DirectorySpec {
     DirectorySpec {
         role,
         key,
@@ -64,7 +62,7 @@ const fn always(role: Role, key: &'static KeyInfo) -> DirectorySpec {
     }
 }
 
-const fn maybe(role: Role, key: &'static KeyInfo) -> DirectorySpec {
+const fn optional_directory(role: Role, key: &'static KeyInfo) -> DirectorySpec {
     DirectorySpec {
         role,
         key,
@@ -73,33 +71,33 @@ const fn maybe(role: Role, key: &'static KeyInfo) -> DirectorySpec {
 }
 
 static POSTGRES: Database = Database {
-    files: "postgresql.conf",
+    config_files: "postgresql.conf",
     name: &postgres::NAME,
-    syntax: SettingSyntax::Conf,
+    syntax: SettingSyntax::PostgresConf,
     version: &postgres::VERSION,
     running: &postgres::RUNNING,
     fsync_disabled_by: &postgres::FSYNC_DISABLED_BY,
-    data: &postgres::DATA,
-    marks: &["PG_VERSION", "archive_status", "summaries"],
+    data_directory: &postgres::DATA,
+    marker_files: &["PG_VERSION", "archive_status", "summaries"],
     // `PG_15_202209061`.
-    tablespace_mark: Some("PG_"),
+    tablespace_prefix: Some("PG_"),
     directories: &[
-        always(Role::Data, &postgres::DATA.info),
-        always(Role::Wal, &postgres::WAL.info),
-        maybe(Role::Tablespace, &postgres::TABLESPACES.info),
+        required_directory(Role::Data, &postgres::DATA.info),
+        required_directory(Role::Wal, &postgres::WAL.info),
+        optional_directory(Role::Tablespace, &postgres::TABLESPACES.info),
     ],
     wal_method: Some(&postgres::WAL_SYNC_METHOD),
 };
 
 static MYSQL: Database = Database {
-    files: "option files",
+    config_files: "option files",
     name: &mysql::NAME,
-    syntax: SettingSyntax::Options,
+    syntax: SettingSyntax::OptionFile,
     version: &mysql::VERSION,
     running: &mysql::RUNNING,
     fsync_disabled_by: &mysql::FSYNC_DISABLED_BY,
-    data: &mysql::DATA,
-    marks: &[
+    data_directory: &mysql::DATA,
+    marker_files: &[
         "ibdata1",
         "ib_logfile0",
         "#innodb_redo",
@@ -108,20 +106,20 @@ static MYSQL: Database = Database {
         "aria_log_control",
         "undo_001",
     ],
-    tablespace_mark: None,
+    tablespace_prefix: None,
     directories: &[
-        always(Role::Data, &mysql::DATA.info),
-        always(Role::Data, &mysql::INNODB_DATA.info),
-        always(Role::Redo, &mysql::REDO.info),
-        maybe(Role::Binlog, &mysql::BINLOG.info),
-        maybe(Role::Doublewrite, &mysql::DOUBLEWRITE_DIR.info),
-        maybe(Role::Undo, &mysql::UNDO.info),
+        required_directory(Role::Data, &mysql::DATA.info),
+        required_directory(Role::Data, &mysql::INNODB_DATA.info),
+        required_directory(Role::Redo, &mysql::REDO.info),
+        optional_directory(Role::Binlog, &mysql::BINLOG.info),
+        optional_directory(Role::Doublewrite, &mysql::DOUBLEWRITE_DIR.info),
+        optional_directory(Role::Undo, &mysql::UNDO.info),
     ],
     wal_method: None,
 };
 
 impl Area {
-    /// The servers with the facts of this area.
+    /// The row of this area's servers.
     pub fn database(self) -> &'static Database {
         match self {
             Self::Pg => &POSTGRES,
@@ -131,7 +129,7 @@ impl Area {
 }
 
 impl FactSet {
-    /// The kind of server of a cluster; PostgreSQL where nobody said.
+    /// The server of a cluster; PostgreSQL where it is not known.
     pub fn database(&self, cluster: &Subject) -> &'static Database {
         self.area_of(cluster).unwrap_or(Area::Pg).database()
     }
@@ -149,7 +147,7 @@ mod tests {
         for one in Area::ALL {
             let row = one.database();
             let places = row.directories.iter().map(|directory| directory.key.name);
-            let texts = [row.name, row.fsync_disabled_by, row.data].map(Key::name);
+            let texts = [row.name, row.fsync_disabled_by, row.data_directory].map(Key::name);
             for name in places
                 .chain(texts)
                 .chain([row.running.name()])
@@ -162,7 +160,7 @@ mod tests {
                     .first()
                     .is_some_and(|first| first.role.is_data())
             );
-            assert!(!row.marks.is_empty());
+            assert!(!row.marker_files.is_empty());
             assert!(ServerKind::ALL.iter().any(|kind| kind.area() == *one));
         }
     }
@@ -170,8 +168,8 @@ mod tests {
     #[test]
     fn a_cluster_has_the_server_that_was_found_in_it() {
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/var/lib/mysql"));
-        facts.is_of(&cluster, Area::Mysql);
-        facts.know(
+        facts.set_area(&cluster, Area::Mysql);
+        facts.insert_known(
             &cluster,
             &mysql::NAME,
             "mysql 8.0".to_owned(),
@@ -184,7 +182,7 @@ mod tests {
             Some("mysql 8.0")
         );
         assert_eq!(
-            facts.database(&Subject::cluster("/pg")).files,
+            facts.database(&Subject::cluster("/pg")).config_files,
             "postgresql.conf"
         );
     }

@@ -1,5 +1,5 @@
-//! The typed name of a fact. Each is declared once, in [`super::catalog`], and used by collectors,
-//! judgement, rules, screens and documentation alike.
+//! The typed name of a fact, declared once in [`super::catalog`] and used by collectors, judgement,
+//! rules, screens and documentation.
 
 use std::marker::PhantomData;
 
@@ -8,33 +8,33 @@ use serde::Serialize;
 use super::{Choice, Scope, Value, ValueKind, choice};
 use crate::text;
 
-/// How a fact behaves from one look at a machine to the next, by which two reports are compared.
+/// How a fact behaves from one run to the next; reports are compared by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Nature {
-    /// It stays until somebody or something changes it.
+    /// Stays until someone or something changes it.
     Lasting,
-    /// It stays with the thing itself, so that a device is known again under another name.
+    /// Stays with the thing itself, so that a device is recognised under another name.
     Identity,
-    /// It holds names that the kernel hands out in the order in which it finds things.
+    /// Holds names that the kernel assigns in the order of discovery.
     Assigned,
-    /// It moves by itself, such as free space.
+    /// Changes by itself, such as free space.
     Drifting,
-    /// It follows from other facts.
+    /// Follows from other facts.
     Concluded,
-    /// We measured it, so it has noise.
+    /// Measured by walwise, so it has noise.
     Measured,
 }
 
 choice! {
-    /// What a fact tells of a device or a mount, by which outputs group facts.
+    /// The group of a fact about a device or a mount, in outputs.
     pub enum FactGroup {
-        /// What becomes of a flush, and of what it is to make durable.
+        /// What happens to a flush, and to the data it should make durable.
         Flushes = "flushes",
-        /// How fast it can be, and the shape of what is fast.
+        /// Speed, and what it depends on.
         Speed = "speed",
-        /// Whether it is well.
+        /// Faults and shortages.
         Health = "health",
         /// What it is.
         Identity = "identity",
@@ -43,31 +43,25 @@ choice! {
     }
 }
 
-/// The place of a fact among all that are declared, in the order of their names: what facts are
-/// compared by.
+/// A fact's index among all facts, sorted by name; facts are compared by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FactId(pub(super) u16);
 
-/// What is declared of a fact, without its Rust type.
+/// A fact's declaration, without its Rust type.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyInfo {
-    /// Its place among all facts.
     pub id: FactId,
     /// The dotted name, such as `device.write_cache`.
     pub name: &'static str,
-    /// What it is about.
     pub scope: Scope,
-    /// What its value is.
     pub kind: ValueKind,
     /// One sentence, with the public source of the attribute.
     pub doc: &'static str,
-    /// How it behaves from one look to the next.
     pub nature: Nature,
-    /// What it tells of the thing.
     pub group: FactGroup,
-    /// Whether a change of it can move what a commit costs.
-    pub prices: bool,
-    /// Whether judgement concludes it.
+    /// Whether a change can affect commit latency.
+    pub affects_latency: bool,
+    /// Whether judgement concludes it; such facts cannot be assumed.
     pub is_judged: bool,
 }
 
@@ -80,8 +74,8 @@ impl KeyInfo {
             .replace('_', " ")
     }
 
-    /// A value of this fact as people read it, with its unit: `16 MiB`, `182 µs`, `yes`.
-    pub fn show(&self, value: &Value) -> String {
+    /// A value of this fact for display, with its unit: `16 MiB`, `182 µs`, `yes`.
+    pub fn format_value(&self, value: &Value) -> String {
         match (self.kind, value) {
             (ValueKind::Bytes, Value::Whole(count)) => text::bytes(*count),
             (ValueKind::Micros, Value::Number(us)) => text::micros(*us),
@@ -93,13 +87,11 @@ impl KeyInfo {
 /// The typed name of a fact.
 #[derive(Debug)]
 pub struct Key<T> {
-    /// The declaration.
     pub info: KeyInfo,
     shape: PhantomData<fn() -> T>,
 }
 
 impl<T> Key<T> {
-    /// Declares a fact, whose place the catalog knows.
     pub const fn new(
         id: FactId,
         name: &'static str,
@@ -117,7 +109,7 @@ impl<T> Key<T> {
             doc,
             nature,
             group,
-            prices,
+            affects_latency: prices,
             is_judged,
         };
         Self {
@@ -126,7 +118,7 @@ impl<T> Key<T> {
         }
     }
 
-    /// It tells the thing itself.
+    /// Marks an identity: it stays with the thing itself.
     #[must_use]
     pub const fn identity(mut self) -> Self {
         self.info.nature = Nature::Identity;
@@ -134,82 +126,80 @@ impl<T> Key<T> {
         self
     }
 
-    /// It holds names that the kernel hands out.
+    /// Marks names that the kernel assigns.
     #[must_use]
     pub const fn assigned(mut self) -> Self {
         self.info.nature = Nature::Assigned;
         self
     }
 
-    /// It tells what the thing is.
+    /// Marks what the thing is.
     #[must_use]
     pub const fn identifies(mut self) -> Self {
         self.info.group = FactGroup::Identity;
         self
     }
 
-    /// It tells what becomes of a flush.
+    /// Marks what decides about flushes.
     #[must_use]
-    pub const fn of_cache(mut self) -> Self {
+    pub const fn affects_flushes(mut self) -> Self {
         self.info.group = FactGroup::Flushes;
         self
     }
 
-    /// It tells how fast the thing can be.
+    /// Marks what decides speed.
     #[must_use]
     pub const fn speed(mut self) -> Self {
         self.info.group = FactGroup::Speed;
         self
     }
 
-    /// It tells whether the thing is well.
+    /// Marks faults and shortages.
     #[must_use]
     pub const fn health(mut self) -> Self {
         self.info.group = FactGroup::Health;
         self
     }
 
-    /// It moves by itself.
+    /// Marks a value that changes by itself.
     #[must_use]
     pub const fn drifting(mut self) -> Self {
         self.info.nature = Nature::Drifting;
         self
     }
 
-    /// It follows from other facts.
+    /// Marks what follows from other facts.
     #[must_use]
     pub const fn concluded(mut self) -> Self {
         self.info.nature = Nature::Concluded;
         self
     }
 
-    /// We measured it.
+    /// Marks a measurement.
     #[must_use]
     pub const fn measured(mut self) -> Self {
         self.info.nature = Nature::Measured;
         self
     }
 
-    /// A change of it can move what a commit costs.
+    /// Marks what can affect commit latency.
     #[must_use]
-    pub const fn prices(mut self) -> Self {
-        self.info.prices = true;
+    pub const fn affects_latency(mut self) -> Self {
+        self.info.affects_latency = true;
         self
     }
 
-    /// Judgement concludes it.
+    /// Marks what judgement concludes.
     #[must_use]
     pub const fn judged(mut self) -> Self {
         self.info.is_judged = true;
         self.concluded()
     }
 
-    /// Its place among all facts.
     pub const fn id(&self) -> FactId {
         self.info.id
     }
 
-    /// Its name.
     pub const fn name(&self) -> &'static str {
         self.info.name
     }

@@ -1,28 +1,28 @@
-//! Messages about a run rather than one fact: each note is a kind with its fields, declared once
-//! beside its sentence.
+//! Messages about a run rather than one fact: each note is a kind with fields, declared once with
+//! its sentence.
 //!
-//! The sentence is made only where it is read; code that acts on a note goes by its kind. A field
-//! with the words of another layer, such as why a file could not be read, is for display alone. In
-//! tests all sentences of a thread can be replaced by `x`, which shows that nothing depends on one.
+//! The sentence is made only where it is displayed; code matches the kind. A field with another
+//! layer's words, such as why a file could not be read, is for display only. Tests can replace all
+//! sentences of a thread by `x`, which shows that nothing depends on them.
 
 mod mount {
     //! Notes about mounts, present and at the next boot.
 
     use super::notes;
-    use crate::facts::Why;
+    use crate::facts::UnknownReason;
 
     notes! {
         /// Notes about the mount table.
         pub enum MountNote {
-            NoTable { file: &'static str, reason: String } = "{file}: {reason}; no mount is known";
+            NoTable { file: &'static str, reason: String } = "{file}: {reason}; no mounts are known";
             MalformedLine { file: &'static str, line: u32, complaint: &'static str }
-                = "{file}:{line}: {complaint}; the line was left out";
-            /// More mounts than have facts.
+                = "{file}:{line}: {complaint}; line ignored";
+            /// More mounts than the limit.
             BeyondBound { left_out: usize, bound: usize }
-                = "mounts beyond the bound of {bound}: {left_out}; what lies on them is unknown";
+                = "mounts beyond the limit of {bound}: {left_out}; what is on them is unknown";
             /// A space within a field, where it ends the field.
             BareSpace { file: &'static str, line: u32 }
-                = "{file}:{line}: a space that is not escaped; the text after it was read as further options";
+                = "{file}:{line}: unescaped space; the text after it was read as further options";
         }
     }
 
@@ -31,25 +31,25 @@ mod mount {
         pub enum BootNote {
             /// A source of boot mounts could not be read, so a mount without any line may be
             /// mounted nevertheless.
-            Gap { detail: String, why: Why } = "{detail} ({why}): it is unknown what it mounts at boot";
+            UnreadableSource { detail: String, why: UnknownReason } = "{detail} ({why}): what it mounts at boot is unknown";
             /// A line with too many fields.
             ExcessNumbers { file: &'static str, line: u32 }
-                = "{file}:{line}: more than two numbers follow the options, as after a space that is not escaped; systemd leaves \
-                   that out, mount(8) the whole line";
+                = "{file}:{line}: more than two fields follow the options, as after an unescaped space; systemd ignores the rest, \
+                mount(8) the whole line";
             /// A line that mounts nothing.
             NoMountLine { file: &'static str, line: u32 }
-                = "{file}:{line}: not a device, an absolute mount point and a type; the line was left out";
+                = "{file}:{line}: device, absolute mount point or type is missing; line ignored";
             /// A unit that mounts nothing.
-            NoMountPoint { unit: String } = "{unit}: no mount point in it; the unit was left out";
+            NoMountPoint { unit: String } = "{unit}: no mount point; unit ignored";
             /// A unit that systemd does not load.
-            OtherName { unit: String }
-                = "{unit}: its name is not that of its mount point, so systemd refuses it; the unit was left out";
+            MisnamedUnit { unit: String }
+                = "{unit}: its name does not match its mount point, so systemd refuses it; unit ignored";
         }
     }
 }
 mod mysql {
-    //! Notes about MySQL and MariaDB: processes that are not believed, option files with a hole,
-    //! answers of a server that differ from its files.
+    //! Notes about MySQL and MariaDB: processes that are ignored, incomplete option files, answers
+    //! of a server that differ from its files.
 
     use super::notes;
     use crate::facts::Source;
@@ -59,93 +59,87 @@ mod mysql {
         pub enum MysqlNote {
             /// A process whose arguments are hidden.
             NoArguments { pid: u32, reason: String } = "the arguments of database process {pid} cannot be read: {reason}";
-            /// A process that leads nowhere.
-            NoHome { pid: u32, detail: String }
-                = "database process {pid} does not say where its data directory is ({detail}); run walwise as root";
+            /// A process whose data directory cannot be found.
+            UnknownDataDirectory { pid: u32, detail: String }
+                = "database process {pid}: data directory not found ({detail}); run walwise as root";
             /// A process in a container.
             OtherMounts { detail: String }
-                = "a database server runs where other file systems are mounted, such as in a container: {detail}; run walwise \
-                   where the server runs";
-            /// A process that names what is not its user's.
+                = "a database server is in another mount namespace (container?): {detail}; run walwise there to check it";
+            /// A process that names another user's data directory.
             OtherOwner { pid: u32, uid: u32, data: String, owner: u64 }
-                = "process {pid} of user {uid} is called a database server and names {data}, which belongs to user {owner}: it is \
-                   not believed";
-            /// A process that names what it does not hold.
+                = "process {pid} of user {uid} claims to be a database server and names {data}, which belongs to user {owner}: ignored";
+            /// A process that names a directory whose tablespace it does not have open.
             NoTablespace { pid: u32, data: String }
-                = "database process {pid} names {data} and has no system tablespace in it open (it starts, runs in another name \
-                   space, or is none): it is not believed";
+                = "database process {pid} names {data} and does not have its system tablespace open (starting, in another namespace, \
+                or no server): ignored";
             /// A data directory that does not answer.
-            DataSilence { data: String } = "{data} did not answer in time: nothing is known of the server on it";
+            DataTimeout { data: String } = "{data} did not answer in time: its server is unknown";
             /// An option file that was named and leads to no data.
-            NoData = "the data directory that it leads to holds no server's data";
-            /// An option file that was named, where it says the data are somewhere that cannot be
-            /// told.
+            NoData = "its data directory holds no server data";
+            /// An option file that was named, and whose data directory cannot be determined.
             NoDataDirectory { detail: String } = "{detail}";
-            /// A directory that is not as its file has it.
+            /// A directory that differs between file and server.
             OtherDirectory { server: String, setting: &'static str, written: String, source: Box<Source>, told: String }
                 = "{server}: {setting} is {written} in {source} and {told} in the running server: correct the line, or move the \
-                   files while the server is stopped";
-            /// A setting that is not as its file has it.
+                files while the server is stopped";
+            /// A setting that differs between file and server.
             OtherValue { server: String, setting: &'static str, written: String, source: Box<Source>, told: String }
-                = "{server}: {setting} is {written} in {source} and {told} in the running server: it was set while the server runs, \
-                   or the file was changed since, and a restart will undo that";
-            /// An option file that anybody could have written.
+                = "{server}: {setting} is {written} in {source} and {told} in the running server: set at run time, or the \
+                file was changed since; a restart undoes it";
+            /// An option file that anyone could have written.
             PublicFile { file: String } = "{file} is writable by everyone, so the server ignores it";
             /// A file that is no option file.
             NoOptions { file: String } = "{file} does not have the expected format";
-            /// An include in an include, too often.
-            Depth { file: String } = "{file}: includes nest deeper than the server follows them";
+            /// Includes nested too deeply.
+            IncludeDepth { file: String } = "{file}: includes nest deeper than the server follows";
         }
     }
 }
 mod postgres {
-    //! Notes about PostgreSQL: processes that are not believed, clusters that were not found,
-    //! configurations with a hole.
+    //! Notes about PostgreSQL: processes that are ignored, clusters that were not found, incomplete
+    //! configurations.
 
     use super::notes;
-    use crate::facts::{Source, Why};
+    use crate::facts::{Source, UnknownReason};
 
     notes! {
         /// Notes about PostgreSQL.
         pub enum PostgresNote {
             /// A process whose arguments are hidden.
             NoArguments { pid: u32, reason: String } = "the arguments of PostgreSQL process {pid} cannot be read: {reason}";
-            /// A process that leads nowhere.
-            NoHome { pid: u32, or_as_root: bool }
-                = "PostgreSQL process {pid} does not say where its data directory is: name the directory{help}",
+            /// A process whose data directory cannot be found.
+            UnknownDataDirectory { pid: u32, or_as_root: bool }
+                = "PostgreSQL process {pid}: data directory not found; name the directory{help}",
                 help = if *or_as_root { ", or run walwise as root" } else { "" };
             /// A process in a container.
             OtherMounts { detail: String }
-                = "a PostgreSQL server runs where other file systems are mounted, such as in a container: {detail}; run walwise \
-                   where the server runs";
-            /// A process that names what is not its user's.
+                = "a PostgreSQL server is in another mount namespace (container?): {detail}; run walwise there to check it";
+            /// A process that names another user's data directory.
             OtherOwner { pid: u32, uid: u32, data: String, owner: u64 }
-                = "process {pid} of user {uid} is called PostgreSQL and names {data}, which belongs to user {owner}: it is not \
-                   believed";
-            /// A process that names what its user may not see.
+                = "process {pid} of user {uid} claims to be PostgreSQL and names {data}, which belongs to user {owner}: ignored";
+            /// A process that names a directory that its user cannot read.
             HiddenData { pid: u32, uid: u32, data: String, reason: String }
-                = "process {pid} of user {uid} is called PostgreSQL and names {data}, where that user may not look ({reason}): it \
-                   is not believed";
-            /// A process that names another's cluster, or one that is elsewhere.
+                = "process {pid} of user {uid} claims to be PostgreSQL and names {data}, which that user cannot read ({reason}): \
+                ignored";
+            /// A process that names another cluster, or one in another namespace.
             OtherCluster { pid: u32, data: String }
-                = "PostgreSQL process {pid} uses {data}, but what is seen there is not its cluster (another name space, such as a \
-                   container's): run walwise where the server runs";
+                = "PostgreSQL process {pid} uses {data}, which is not its cluster here (container?): run walwise where the server runs";
             /// A configuration that does not answer.
-            ConfigSilence { file: String } = "{file} did not answer in time: nothing is known of its cluster";
+            ConfigTimeout { file: String } = "{file} did not answer in time: its cluster is unknown";
             /// A data directory that does not answer.
-            DataSilence { data: String } = "{data} did not answer in time: nothing is known of the cluster in it";
+            DataTimeout { data: String } = "{data} did not answer in time: the cluster in it is unknown";
             /// A configuration of a data directory that is not there.
             NoData { file: String, data: String } = "{file}: its data directory {data} does not exist";
-            /// A configuration that cannot be read, so that nobody knows where the data are.
+            /// A configuration that cannot be read, so that the data directory is unknown.
             HiddenConfig { file: String }
-                = "{file}: where the cluster keeps its data cannot be read; run walwise as root";
+                = "{file}: data_directory cannot be read; run walwise as root";
             /// A configuration that was named and leads nowhere.
-            NoDataDirectory = "it names no data_directory: name the directory as the target";
+            NoDataDirectory = "no data_directory in it: name the directory as the target";
             /// A directory of clusters that cannot be listed.
-            HiddenClusters { detail: String, why: Why }
-                = "{detail} ({why}): clusters in it are not known{help}",
-                help = if *why == Why::Denied { "; run walwise as root" } else { "" };
-            /// A setting that is not as its file has it.
+            HiddenClusters { detail: String, why: UnknownReason }
+                = "{detail} ({why}): clusters in it are unknown{help}",
+                help = if *why == UnknownReason::Denied { "; run walwise as root" } else { "" };
+            /// A setting that differs between file and server.
             OtherValue { cluster: String, setting: &'static str, written: String, source: Box<Source>, told: String }
                 = "{cluster}: {setting} is {written} in {source} and {told} in the running server: a reload or restart is pending, \
                    or the server could not read it";
@@ -153,9 +147,9 @@ mod postgres {
             OverridesBeyondBound { data: String, most: usize }
                 = "{data}: more than {most} databases and roles set synchronous_commit; those that turn it off were read first";
             /// A file that includes itself.
-            Loop { file: String } = "{file}: the file includes itself, which the server refuses";
-            /// An include in an include, too often.
-            Depth { file: String } = "{file}: includes nest deeper than the server allows";
+            IncludeLoop { file: String } = "{file}: the file includes itself, which the server refuses";
+            /// Includes nested too deeply.
+            IncludeDepth { file: String } = "{file}: includes nest deeper than the server allows";
         }
     }
 }
@@ -169,34 +163,31 @@ mod server {
     notes! {
         /// Notes about servers of any kind.
         pub enum ServerNote {
-            /// Nobody can say which servers run.
-            NoList { reason: String } = "running servers cannot be listed: {reason}";
-            /// More processes of one user than are looked at.
+            /// The process list cannot be read.
+            UnlistableServers { reason: String } = "running servers cannot be listed: {reason}";
+            /// More processes of one user than the limit.
             ProcessesBeyondBound { count: u64, uid: Option<u32> }
-                = "{count} more processes {whose} are called like database servers and were not looked at: what they serve is not \
-                   known",
-                whose = uid.map_or_else(|| "of no user known here".to_owned(), |uid| format!("of user {uid}"));
-            /// A server of root's.
+                = "{count} more processes {whose} are named like database servers and were not checked: what they serve is unknown",
+                whose = uid.map_or_else(|| "of unknown users".to_owned(), |uid| format!("of user {uid}"));
+            /// A server that runs as root.
             RootProcess { pid: u32 }
-                = "database process {pid} runs as root, and nothing is read as root for a server: run the server as a user of its \
-                   own";
-            /// A server of nobody's.
-            NobodysProcess { pid: u32, name: String }
-                = "process {pid} is called {name} and does not run as one user known here, so nothing is read for it";
-            /// A configuration that was named and says nothing, for the reason that is a note
-            /// itself.
-            IdleFile { option: &'static str, file: String, why: Box<Note> } = "{option} {file} is not used: {why}";
-            /// A configuration that was named and is about another directory.
-            OtherData { option: &'static str, file: String, data: String, target: String }
-                = "{option} {file} names {data} as the data directory, so it says nothing of {target}";
+                = "database process {pid} runs as root, and walwise reads nothing as root for a server: run it as a user of its own";
+            /// A process that does not run as one known user.
+            UnknownUserProcess { pid: u32, name: String }
+                = "process {pid} is named {name} but does not run as one known user, so nothing is read for it";
+            /// A configuration that was named and does not apply, for the reason in another note.
+            UnusedFile { option: &'static str, file: String, why: Box<Note> } = "{option} {file} is not used: {why}";
+            /// A configuration that was named and is for another directory.
+            OtherDataDirectory { option: &'static str, file: String, data: String, target: String }
+                = "{option} {file} names {data} as the data directory, so it does not apply to {target}";
             /// An included file that does not exist.
-            NoInclude { path: String } = "{path} does not exist, and the server will not start without it";
+            MissingInclude { path: String } = "{path} does not exist, and the server will not start without it";
             /// More files than are read.
             FilesBeyondBound { file: String } = "{file}: more files are included than walwise reads";
-            /// A server that reads what its own command line says.
-            Runs = "a server runs on the data directory, and its own command line names what it reads";
-            /// The same, where nobody knows whether there is one.
-            MayRun { detail: String } = "a server may run on the data directory: {detail}";
+            /// A running server reads what its own command line names.
+            ServerRunning = "a server is running on the data directory, and its command line names the files it reads";
+            /// The same, where it is not known whether one runs.
+            ServerMayRun { detail: String } = "a server may be running on the data directory: {detail}";
         }
     }
 }
@@ -209,25 +200,25 @@ mod storage {
     notes! {
         pub enum StorageNote {
             /// The kernel's list of block devices cannot be read.
-            NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; no block device is known";
-            /// More devices than have facts.
+            NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; no block devices are known";
+            /// More devices than the limit.
             DevicesBeyondBound { left_out: usize, first: String, bound: usize }
-                = "block devices beyond the bound of {bound}: {left_out}, the first {first}; what lies on them is unknown";
-            /// A partition of nothing.
-            NoDisk { partition: Subject } = "{partition}: its disk is not known";
+                = "block devices beyond the limit of {bound}: {left_out}, the first {first}; what is on them is unknown";
+            /// A partition whose disk is unknown.
+            NoDisk { partition: Subject } = "{partition}: its disk is unknown";
             /// The cache set of a bcache device.
-            NoCacheSet { device: Subject, detail: String } = "{device}: its cache set is not known: {detail}";
+            NoCacheSet { device: Subject, detail: String } = "{device}: its cache set is unknown: {detail}";
             /// The members of a file system that spans devices.
             NoMembers { directory: &'static str, reason: String, fstype: &'static str }
-                = "{directory}: {reason}; members of {fstype} file systems are not known";
-            /// More disks than are asked.
-            DisksBeyondBound { disks: usize, asked: usize } = "of {disks} disks only {asked} were asked for their caches";
-            /// A disk whose answers were not read, by a mistake of ours.
+                = "{directory}: {reason}; members of {fstype} file systems are unknown";
+            /// More disks than are queried.
+            DisksBeyondBound { disks: usize, asked: usize } = "of {disks} disks, only {asked} were queried for their caches";
+            /// A disk whose answers were not processed, by a bug of walwise.
             DiskUnread { disk: Subject }
-                = "{disk}: reading its answers failed; its write cache, its warnings and its medium are unknown";
-            /// A stack with more ways through it than are followed.
+                = "{disk}: processing its answers failed; write cache, warnings and medium are unknown";
+            /// A stack with more paths than are followed.
             RoutesBeyondBound { target: Subject, most: usize }
-                = "{target} reaches its disks in more than {most} ways; they were judged together, each layer by its worst";
+                = "{target} has more than {most} paths to its disks; they were judged together, each layer by its worst";
         }
     }
 }
@@ -240,34 +231,34 @@ mod target {
         /// Notes about a path that was named as the target.
         pub enum TargetNote {
             /// A file, where a directory belongs.
-            File { path: String } = "{path} is a file: name its directory";
+            TargetIsFile { path: String } = "{path} is a file: name its directory";
             /// Neither a directory nor a device.
-            NoPlace { path: String } = "{path} is neither a block device nor a directory: no database can be on it";
-            /// It is not there; another may have been meant, or it may be to be made.
-            Absence { path: String, meant: Option<String>, new: bool }
+            UnsupportedFileType { path: String } = "{path} is neither a block device nor a directory: no database can be on it";
+            /// It does not exist; another may have been meant, or it may have to be created.
+            Missing { path: String, meant: Option<String>, new: bool }
                 = "{path} does not exist{meant}{new}",
                 meant = meant.as_ref().map(|meant| format!("; did you mean {meant}?")).unwrap_or_default(),
                 new = if *new { "; add --new for a directory that does not exist yet" } else { "" };
-            /// The same where it may be made, and nothing that it could be made in is there.
+            /// The same where it may be created, and no directory above it exists.
             NoParent { path: String } = "{path} does not exist, nor does any directory above it";
-            /// A link that leads nowhere.
-            DeadLink { path: String, to: String } = "{path} is a link to {to}, which does not exist";
-            /// Something else than a directory on the way.
-            FileAbove { path: String, parent: String } = "{path} cannot become a directory: {parent} is a file";
-            /// The name of a device that is none.
-            NoDevice { path: String } = "{path}: there is no such device";
-            /// A device that could not be looked at.
-            StrangeDevice { path: String, reason: String } = "{path}: nothing is known of such a device: {reason}";
+            /// A link whose target does not exist.
+            DanglingLink { path: String, to: String } = "{path} is a link to {to}, which does not exist";
+            /// Something other than a directory on the path.
+            ParentIsFile { path: String, parent: String } = "{path} cannot become a directory: {parent} is a file";
+            /// A device path that does not exist.
+            NoDevice { path: String } = "{path}: no such device";
+            /// A device that could not be examined.
+            UnreadableDevice { path: String, reason: String } = "{path}: unknown device: {reason}";
             /// A device that the kernel does not list.
             NoKernelDevice { path: String }
-                = "{path} is a block device that /sys/dev/block does not list: nothing is known of it";
+                = "{path} is a block device that /sys/dev/block does not list";
             /// A path that could not be examined, and is used as named.
-            PathAsNamed { path: String, reason: String }
-                = "{path}: {reason}: it is taken for a directory, as it is written";
+            AssumedDirectory { path: String, reason: String }
+                = "{path}: {reason}; assumed to be a directory";
             /// A path that could not be examined.
-            Refusal { path: String, reason: String } = "{path}: {reason}";
+            UnreadablePath { path: String, reason: String } = "{path}: {reason}";
             /// A device that is mounted.
-            MountPoint { path: String, point: String } = "{path} is mounted on {point}: the target is that directory";
+            MountedDevice { path: String, point: String } = "{path} is mounted on {point}: the target is that directory";
         }
     }
 }
@@ -316,7 +307,7 @@ macro_rules! notes {
 }
 use notes;
 
-/// Joins the areas.
+/// Joins the notes of all areas into one type.
 macro_rules! areas {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $area:ident($type:ident)),+ $(,)? }) => {
         $(#[$meta])*
@@ -402,7 +393,7 @@ pub mod muted {
     }
 
     /// Calls a function with notes muted.
-    pub fn during<T>(act: impl FnOnce() -> T) -> T {
+    pub fn with_muted<T>(act: impl FnOnce() -> T) -> T {
         struct MuteGuard;
         impl Drop for MuteGuard {
             fn drop(&mut self) {
@@ -422,7 +413,7 @@ mod samples {
     use jiff::civil::Date;
 
     use super::{MountNote, Note};
-    use crate::facts::{Source, Subject, Why};
+    use crate::facts::{Source, Subject, UnknownReason};
 
     /// A type with a sample.
     pub trait Sample {
@@ -450,7 +441,7 @@ mod samples {
         Date = jiff::civil::date(2027, 3, 31);
         Source = Source::line("/etc/some.conf", 9);
         Subject = Subject::device("sdx9");
-        Why = Why::Denied;
+        UnknownReason = UnknownReason::Denied;
         Note = MountNote::BareSpace { file: "/proc/self/mountinfo", line: 31 }.into();
     }
 
@@ -499,7 +490,7 @@ mod tests {
             let sentence = note.to_string();
             assert_ne!(sentence, muted::SENTENCE);
             assert_eq!(json(&note), sentence);
-            muted::during(|| {
+            muted::with_muted(|| {
                 assert_eq!(
                     (note.to_string(), json(&note)),
                     ("x".to_owned(), "x".into())

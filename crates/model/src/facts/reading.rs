@@ -23,7 +23,7 @@ pub enum Reading<T> {
     /// Not known; never to be replaced by a default.
     Unknown {
         /// The kind of reason.
-        why: Why,
+        why: UnknownReason,
         /// What happened, to what; a fragment such as `reading /dev/sda`.
         detail: String,
         /// What would settle it, when something would.
@@ -58,7 +58,7 @@ impl<T> Reading<T> {
     }
 
     /// An unknown reading.
-    pub fn unknown(why: Why, detail: impl Into<String>) -> Self {
+    pub fn unknown(why: UnknownReason, detail: impl Into<String>) -> Self {
         Self::Unknown {
             why,
             detail: detail.into(),
@@ -66,14 +66,14 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The reading of something nobody asked for.
+    /// The reading of a fact that was not read.
     pub fn not_collected() -> Self {
-        Self::unknown(Why::NotCollected, "nothing has read it")
+        Self::unknown(UnknownReason::NotCollected, "not read")
     }
 
-    /// The same with what would settle it; a known reading stays as it is.
+    /// The same with a remedy; a known reading is unchanged.
     #[must_use]
-    pub fn or_try(self, help: Remedy) -> Self {
+    pub fn with_remedy(self, help: Remedy) -> Self {
         match self {
             Self::Unknown { why, detail, .. } => Self::Unknown {
                 why,
@@ -92,28 +92,27 @@ impl<T> Reading<T> {
         }
     }
 
-    /// Whether a value is there.
     pub fn is_known(&self) -> bool {
         self.value().is_some()
     }
 
-    /// Whether the machine lacks it.
+    /// Whether the machine does not have it.
     pub fn is_absent(&self) -> bool {
         matches!(
             self,
             Self::Unknown {
-                why: Why::Absent,
+                why: UnknownReason::Absent,
                 ..
             }
         )
     }
 
-    /// Whether it is not known and could be. What is not there and needs nothing is no gap: a disk
-    /// without a model has no model.
+    /// Whether it is unknown and could be known. What is absent and needs nothing is no gap: a disk
+    /// without a model has none.
     pub fn is_gap(&self) -> bool {
         match self {
             Self::Known { .. } => false,
-            Self::Unknown { why, remedy, .. } => remedy.is_some() || *why != Why::Absent,
+            Self::Unknown { why, remedy, .. } => remedy.is_some() || *why != UnknownReason::Absent,
         }
     }
 
@@ -125,20 +124,22 @@ impl<T> Reading<T> {
         }
     }
 
-    /// Changes the value and keeps where it came from.
+    /// Maps the value and keeps its source.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Reading<U> {
         self.and_then(|value| Ok(change(value)))
     }
 
-    /// Changes the value or finds it malformed (the error says how), keeping where it came from.
+    /// Maps the value or makes it malformed (the error says how), and keeps its source.
     pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
         self.then(|value, source| match change(value) {
             Ok(value) => Reading::known(value, source),
-            Err(detail) => Reading::unknown(Why::Malformed, format!("{source}: {detail}")),
+            Err(detail) => {
+                Reading::unknown(UnknownReason::Malformed, format!("{source}: {detail}"))
+            }
         })
     }
 
-    /// What follows from a value and its source. An unknown reading stays as it is.
+    /// Maps value and source to a new reading; an unknown one is unchanged.
     pub fn then<U>(self, next: impl FnOnce(T, Source) -> Reading<U>) -> Reading<U> {
         match self {
             Self::Known { value, source } => next(value, source),
@@ -175,7 +176,7 @@ impl<T> Reading<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum UnknownReason {
     /// The file, program or attribute is not there.
     Absent,
     /// It is there and we may not read it.
@@ -190,7 +191,7 @@ pub enum Why {
     NotCollected,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for UnknownReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Absent => "absent",
@@ -203,7 +204,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// What would turn an unknown into a known.
+/// What would make an unknown fact known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -291,7 +292,7 @@ pub enum Source {
         /// The record, display-safe.
         file: String,
     },
-    /// Somebody said so, with `--assume`. Never enough for a setting that can lose data.
+    /// Stated by the user with `--assume`. Never enough for a setting that can lose data.
     Assumed,
 }
 
@@ -340,9 +341,8 @@ impl Source {
         }
     }
 
-    /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks
-    /// this of every fact that decides a setting which can lose data. A default is not evidence
-    /// either way, but it is what is in force.
+    /// Whether the value was seen on this machine rather than typed in: required of every fact that
+    /// decides a setting which can lose data. A default counts, because it is in force.
     pub fn is_evidence(&self) -> bool {
         matches!(
             self,

@@ -14,13 +14,13 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use serde::{Serialize, Serializer};
 
-use super::choice::checked;
+use super::choice::validate_choice;
+use super::fact_list::{FactList, SubjectFacts, not_collected_reading};
 use super::note::Note;
-use super::row::{About, Row, not_collected};
 use super::{
-    FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why, catalog,
+    FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, UnknownReason, Value, catalog,
 };
-use crate::workers;
+use crate::parallel;
 
 /// One fact as every output shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -34,68 +34,68 @@ pub struct FactRow<'f> {
     pub reading: &'f Reading<Value>,
 }
 
-/// Facts by subject and name; the stack as edges from what stands to what it stands on; and links
-/// from a subject to the one other subject of a scope that facts about it are looked up in.
+/// Facts by subject and name; the stack as edges from a subject to what it stands on; and links
+/// from a subject to the subject of another scope whose facts apply to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactSet {
-    facts: Map<Subject, Arc<Row>>,
+    facts: Map<Subject, Arc<FactList>>,
     /// The subjects of `facts`.
     order: BTreeSet<Subject>,
     below: Map<Subject, Vec<Subject>>,
-    /// What stood below and holds nothing any more, but is held still.
-    left: Map<Subject, Vec<Subject>>,
+    /// Former lower devices that are still held, such as failed members: nothing else may use them.
+    detached: Map<Subject, Vec<Subject>>,
     links: Map<Subject, Vec<Subject>>,
-    ruled_out: Map<Subject, Vec<Scope>>,
+    inapplicable: Map<Subject, Vec<Scope>>,
     units: Map<Subject, Subject>,
     areas: Map<Subject, Area>,
-    /// What was assumed, of subjects that need not be there.
-    assumed: Map<Subject, Row>,
-    warnings: Vec<Note>,
+    /// Assumed facts, also of subjects that do not exist.
+    assumed: Map<Subject, FactList>,
+    notes: Vec<Note>,
 }
 
-/// Judgement looks up millions of facts on a large host; what is shown goes by `order`.
+/// A fast hash: judgement looks up millions of facts on a large host. Output order comes from
+/// `order`.
 type Map<K, V> = HashMap<K, V, FixedState>;
 
-/// Puts what is assumed over what is not.
-fn hold(row: &mut Arc<Row>, assumed: Option<&Row>) {
+/// Assumed facts override read ones.
+fn apply_assumed(row: &mut Arc<FactList>, assumed: Option<&FactList>) {
     if let Some(assumed) = assumed {
-        Arc::make_mut(row).put_all(assumed);
+        Arc::make_mut(row).insert_all(assumed);
     }
 }
 
 impl FactSet {
     /// Records a reading. A later reading of the same fact replaces the earlier one.
-    pub fn put<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
-        self.put_checked(subject, &key.info, reading.map(FactValue::into_value));
+    pub fn insert<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
+        self.insert_checked(subject, &key.info, reading.map(FactValue::into_value));
     }
 
     /// Records a known value.
-    pub fn know<T: FactValue>(
+    pub fn insert_known<T: FactValue>(
         &mut self,
         subject: &Subject,
         key: &Key<T>,
         value: T,
         source: Source,
     ) {
-        self.put(subject, key, Reading::known(value, source));
+        self.insert(subject, key, Reading::known(value, source));
     }
 
-    /// Records a reading by its declaration. A word that a choice does not have is malformed.
-    pub fn put_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        self.put_checked(subject, key, checked(key.kind, reading));
+    /// Records a reading by its declaration; a word that a choice does not have makes it malformed.
+    pub fn insert_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+        self.insert_checked(subject, key, validate_choice(key.kind, reading));
     }
 
-    fn put_checked(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+    fn insert_checked(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         let is_assumed = self.is_assumed(subject, key.id);
-        let row = self.row(subject);
+        let row = self.facts_mut(subject);
         if !is_assumed {
-            row.put(key, Arc::new(reading.escaped()));
+            row.insert(key, Arc::new(reading.escaped()));
         }
     }
 
-    /// Records the very reading that another subject has; what nobody asked of it stays so here
-    /// too.
-    pub fn put_same(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
+    /// Records the reading of another subject; one that was never collected stays *not collected*.
+    pub fn copy_reading(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
         let Some(reading) = self
             .facts
             .get(of)
@@ -105,31 +105,30 @@ impl FactSet {
             return;
         };
         if !self.is_assumed(subject, key.id) {
-            self.row(subject).put(key, reading);
+            self.facts_mut(subject).insert(key, reading);
         }
     }
 
-    /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is
-    /// read or concluded.
+    /// Fixes a reading: from the first mention of its subject it stands, whatever is read or
+    /// concluded.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        let reading = Arc::new(checked(key.kind, reading).escaped());
+        let reading = Arc::new(validate_choice(key.kind, reading).escaped());
         self.assumed
             .entry(subject.clone())
             .or_default()
-            .put(key, Arc::clone(&reading));
+            .insert(key, Arc::clone(&reading));
         if self.contains(subject) {
-            self.row(subject).put(key, reading);
+            self.facts_mut(subject).insert(key, reading);
         }
     }
 
-    /// Whether this reading is held fast.
     pub fn is_assumed(&self, subject: &Subject, fact: FactId) -> bool {
         self.assumed
             .get(subject)
             .is_some_and(|row| row.get(fact).is_some())
     }
 
-    fn row(&mut self, subject: &Subject) -> &mut Row {
+    fn facts_mut(&mut self, subject: &Subject) -> &mut FactList {
         if !self.contains(subject) {
             self.order.insert(subject.clone());
             if let Some(assumed) = self.assumed.get(subject) {
@@ -140,18 +139,18 @@ impl FactSet {
         Arc::make_mut(self.facts.entry(subject.clone()).or_default())
     }
 
-    /// Mentions a subject, so that it exists even before a fact about it is known.
-    pub fn mention(&mut self, subject: &Subject) {
-        self.row(subject);
+    /// Adds a subject without facts.
+    pub fn add_subject(&mut self, subject: &Subject) {
+        self.facts_mut(subject);
     }
 
-    /// Forgets the facts about a subject; what stands on it, and on what, stays.
-    pub fn forget(&mut self, subject: &Subject) {
+    /// Removes the facts of a subject; its edges stay.
+    pub fn remove_facts(&mut self, subject: &Subject) {
         self.facts.remove(subject);
         self.order.remove(subject);
     }
 
-    /// Whether the subject has been mentioned or has facts.
+    /// Whether the subject was added or has facts.
     pub fn contains(&self, subject: &Subject) -> bool {
         self.facts.contains_key(subject)
     }
@@ -163,7 +162,6 @@ impl FactSet {
         })
     }
 
-    /// The value of a fact, when known.
     pub fn value<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Option<T> {
         self.reading(subject, key.id())
             .value()
@@ -172,31 +170,33 @@ impl FactSet {
 
     /// The reading of a fact, whatever its type; *not collected* when there is none.
     pub fn reading(&self, subject: &Subject, fact: FactId) -> &Reading<Value> {
-        self.shared(subject, fact)
+        self.shared_reading(subject, fact)
     }
 
-    /// The same, to keep.
-    pub fn shared(&self, subject: &Subject, fact: FactId) -> &Arc<Reading<Value>> {
-        self.about(subject).shared(fact)
+    /// The same as a shared pointer, to keep.
+    pub fn shared_reading(&self, subject: &Subject, fact: FactId) -> &Arc<Reading<Value>> {
+        self.subject_facts(subject).shared_reading(fact)
     }
 
     /// The reading of the fact of this name; *not collected* when there is none.
-    pub fn named(&self, subject: &Subject, name: &str) -> &Reading<Value> {
-        catalog::find(name).map_or_else(not_collected, |info| self.shared(subject, info.id))
+    pub fn reading_by_name(&self, subject: &Subject, name: &str) -> &Reading<Value> {
+        catalog::find(name).map_or_else(not_collected_reading, |info| {
+            self.shared_reading(subject, info.id)
+        })
     }
 
-    /// Everything known of a subject, for many questions about it.
-    pub fn about(&self, subject: &Subject) -> About<'_> {
-        About(self.facts.get(subject).map(Arc::as_ref))
+    /// All facts of a subject, for many lookups.
+    pub fn subject_facts(&self, subject: &Subject) -> SubjectFacts<'_> {
+        SubjectFacts(self.facts.get(subject).map(Arc::as_ref))
     }
 
     /// The reading of a fact for a subject: its own, or that of the subject it is linked to in the
     /// fact's scope (the host for host facts). Unknown when there is no such subject.
     pub fn lookup(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
         match self.resolve(subject, info.scope) {
-            Some(of) => Arc::clone(self.shared(&of, info.id)),
+            Some(of) => Arc::clone(self.shared_reading(&of, info.id)),
             None => Arc::new(Reading::unknown(
-                Why::Absent,
+                UnknownReason::Absent,
                 format!("{subject} has no {}", info.scope),
             )),
         }
@@ -216,39 +216,38 @@ impl FactSet {
         }
     }
 
-    /// Says in which subject facts of the other's scope are looked up for this one.
+    /// Sets the subject in which facts of its scope are looked up for `from`.
     pub fn link(&mut self, from: &Subject, to: &Subject) {
         let links = self.links.entry(from.clone()).or_default();
         links.retain(|other| other.scope() != to.scope());
         links.push(to.clone());
     }
 
-    /// Says that a subject is known to have none of a scope: a free disk has no mount. Facts of
-    /// that scope are then no question of it, which is something else than not knowing them.
-    pub fn rule_out(&mut self, subject: &Subject, scope: Scope) {
-        self.ruled_out
+    /// Marks a scope as not applicable to a subject: a free disk has no mount. Facts of that scope
+    /// are then not applicable, rather than unknown.
+    pub fn mark_inapplicable(&mut self, subject: &Subject, scope: Scope) {
+        self.inapplicable
             .entry(subject.clone())
             .or_default()
             .push(scope);
     }
 
-    /// Whether a subject is known to have none of a scope.
-    pub fn lacks(&self, subject: &Subject, scope: Scope) -> bool {
-        self.lacking(subject).contains(&scope)
+    pub fn lacks_scope(&self, subject: &Subject, scope: Scope) -> bool {
+        self.inapplicable_scopes(subject).contains(&scope)
     }
 
-    /// The scopes of which a subject is known to have none.
-    pub fn lacking(&self, subject: &Subject) -> &[Scope] {
-        self.ruled_out.get(subject).map_or(&[], Vec::as_slice)
+    /// The scopes that do not apply to a subject.
+    pub fn inapplicable_scopes(&self, subject: &Subject) -> &[Scope] {
+        self.inapplicable.get(subject).map_or(&[], Vec::as_slice)
     }
 
-    /// Says of which area a subject is, the word before the dot of its facts: those of all others
-    /// are no question of it, as a MySQL server has no `pg` settings.
-    pub fn is_of(&mut self, subject: &Subject, area: Area) {
+    /// Sets the area of a subject, the word before the dot of its facts. Those of other areas do
+    /// not apply: a MySQL server has no `pg` settings.
+    pub fn set_area(&mut self, subject: &Subject, area: Area) {
         self.areas.insert(subject.clone(), area);
     }
 
-    /// The area that a subject, or the one its facts would be looked up in, is of.
+    /// The area of a subject, or of the one its facts are looked up in.
     pub fn area_of(&self, subject: &Subject) -> Option<Area> {
         if self.areas.is_empty() {
             return None;
@@ -261,33 +260,31 @@ impl FactSet {
         })
     }
 
-    /// Whether the facts of an area are no question of a subject, or of the one they would be
-    /// looked up in.
+    /// Whether an area's facts do not apply to a subject, or to the one they would be looked up in.
     pub fn lacks_area(&self, subject: &Subject, area: Area) -> bool {
         self.area_of(subject).is_some_and(|known| known != area)
     }
 
-    /// Whether a fact is no question of a subject for its area.
+    /// Whether a fact does not apply to a subject because of its area.
     pub fn lacks_fact(&self, subject: &Subject, fact: &KeyInfo) -> bool {
         area(fact.name).is_some_and(|area| self.lacks_area(subject, area))
     }
 
-    /// Says that one subject stands on another: target on mount, mount on device, array on disk,
-    /// loop on mount.
-    pub fn stand(&mut self, top: &Subject, base: &Subject) {
+    /// Adds an edge of the stack: target on mount, mount on device, array on disk, loop on mount.
+    pub fn add_edge(&mut self, top: &Subject, base: &Subject) {
         let below = self.below.entry(top.clone()).or_default();
         if !below.contains(base) {
             below.push(base.clone());
         }
     }
 
-    /// `top` stands on `base` no more, as on a member that failed, and holds it still: nobody else
-    /// may have it.
-    pub fn leave(&mut self, top: &Subject, base: &Subject) {
+    /// `top` no longer stands on `base`, as with a failed member, but still holds it: nothing else
+    /// may use it.
+    pub fn detach(&mut self, top: &Subject, base: &Subject) {
         if let Some(below) = self.below.get_mut(top) {
             below.retain(|other| other != base);
         }
-        let left = self.left.entry(top.clone()).or_default();
+        let left = self.detached.entry(top.clone()).or_default();
         if !left.contains(base) {
             left.push(base.clone());
         }
@@ -298,8 +295,8 @@ impl FactSet {
         self.below.get(top).map_or(&[], Vec::as_slice)
     }
 
-    /// Everything beneath a subject, each once, itself not included, nearest first. Cycles in
-    /// hostile input end.
+    /// Everything below a subject, once each, nearest first, without itself. Cycles in hostile
+    /// input end.
     pub fn stack(&self, top: &Subject) -> Vec<Subject> {
         let mut seen = BTreeSet::from([top.clone()]);
         let mut order: Vec<Subject> = Vec::new();
@@ -318,51 +315,49 @@ impl FactSet {
     }
 
     /// The block devices at the bottom of a subject's stack: where a flush must arrive.
-    pub fn leaves(&self, top: &Subject) -> Vec<Subject> {
+    pub fn bottom_devices(&self, top: &Subject) -> Vec<Subject> {
         let ends = |s: &Subject| s.scope() == Scope::Device && self.below(s).is_empty();
         let below = self.stack(top).into_iter().filter(|s| ends(s));
         let itself = Some(top).filter(|top| ends(top)).cloned();
         below.chain(itself).collect()
     }
 
-    /// Says that a device is one more path to the unit that another one shows.
-    pub fn same_unit(&mut self, path: &Subject, first: &Subject) {
+    /// Records that a device is another path to the unit of `first`.
+    pub fn set_unit(&mut self, path: &Subject, first: &Subject) {
         let first = self.unit(first).clone();
         if *path != first {
             self.units.insert(path.clone(), first);
         }
     }
 
-    /// The device that a unit with several paths counts as: the first of its paths; any other
-    /// device is itself.
+    /// The device that represents a unit with several paths: the first path. Any other device
+    /// represents itself.
     pub fn unit<'s>(&'s self, device: &'s Subject) -> &'s Subject {
         self.units.get(device).unwrap_or(device)
     }
 
-    /// The leaves, where several paths to one unit count as one: how many disks there really are,
-    /// and which. Every path has a queue of its own, so whatever is judged hop by hop goes by
-    /// [`Self::leaves`].
+    /// The leaves, with several paths to one unit counted once: the actual disks. Each path has its
+    /// own queue, so hop-by-hop judgement uses [`Self::leaves`].
     pub fn disks(&self, top: &Subject) -> Vec<Subject> {
         let mut seen = BTreeSet::new();
         let units = self
-            .leaves(top)
+            .bottom_devices(top)
             .into_iter()
             .map(|leaf| self.unit(&leaf).clone());
         units.filter(|unit| seen.insert(unit.clone())).collect()
     }
 
-    /// All subjects of a scope, in order.
     pub fn subjects(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
         self.order
-            .range(Subject::first_of(scope)..)
+            .range(Subject::scope_start(scope)..)
             .take_while(move |subject| subject.scope() == scope)
     }
 
-    /// The subjects of which this is known, in order, with what it is. On a large host it takes all
-    /// processors.
-    pub fn known<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
+    /// The subjects of which this fact is known, with its value, in order. Uses all processors on a
+    /// large host.
+    pub fn known_values<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
         let subjects: Vec<&Subject> = self.subjects(key.info.scope).collect();
-        let values = workers::each(&subjects, |subject| self.value(subject, key));
+        let values = parallel::map(&subjects, |subject| self.value(subject, key));
         subjects
             .into_iter()
             .zip(values)
@@ -370,25 +365,23 @@ impl FactSet {
             .collect()
     }
 
-    /// The subjects of which this is known and so, in order.
-    pub fn which<T: FactValue + Send>(
+    /// The subjects whose known value passes the test, in order.
+    pub fn subjects_where<T: FactValue + Send>(
         &self,
         key: &Key<T>,
         so: impl Fn(&T) -> bool,
     ) -> Vec<Subject> {
-        self.known(key)
+        self.known_values(key)
             .into_iter()
             .filter(|(_, value)| so(value))
             .map(|(subject, _)| subject.clone())
             .collect()
     }
 
-    /// Every fact, in order.
     pub fn rows(&self) -> impl Iterator<Item = FactRow<'_>> {
         self.order.iter().flat_map(|subject| self.rows_of(subject))
     }
 
-    /// Every fact about a subject, in order.
     pub fn rows_of<'s>(&'s self, subject: &'s Subject) -> impl Iterator<Item = FactRow<'s>> {
         let row = self
             .facts
@@ -402,22 +395,20 @@ impl FactSet {
         })
     }
 
-    /// Every subject, in order.
     pub fn all_subjects(&self) -> impl Iterator<Item = &Subject> {
         self.order.iter()
     }
 
-    /// Every edge of the stack, and what holds what it no longer stands on.
+    /// Every edge of the stack, also to what is only held.
     pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
-        let mut below: Vec<_> = self.below.iter().chain(&self.left).collect();
+        let mut below: Vec<_> = self.below.iter().chain(&self.detached).collect();
         below.sort_unstable_by_key(|(top, _)| *top);
         below
             .into_iter()
             .flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
     }
 
-    /// Adds what another set knows: facts, edges, links and warnings. What is assumed here stays
-    /// so.
+    /// Adds another set: facts, edges, links and notes. Assumed facts stay.
     pub fn merge(&mut self, other: Self) {
         for (subject, facts) in other.facts {
             let assumed = self.assumed.get(&subject);
@@ -425,22 +416,22 @@ impl FactSet {
                 Entry::Vacant(place) => {
                     self.order.insert(place.key().clone());
                     let row = place.insert(facts);
-                    hold(row, assumed);
+                    apply_assumed(row, assumed);
                 }
                 Entry::Occupied(mut place) => {
-                    Arc::make_mut(place.get_mut()).put_all(&facts);
-                    hold(place.get_mut(), assumed);
+                    Arc::make_mut(place.get_mut()).insert_all(&facts);
+                    apply_assumed(place.get_mut(), assumed);
                 }
             }
         }
         for (top, below) in other.below {
             for base in below {
-                self.stand(&top, &base);
+                self.add_edge(&top, &base);
             }
         }
-        for (top, left) in other.left {
+        for (top, left) in other.detached {
             for base in left {
-                self.leave(&top, &base);
+                self.detach(&top, &base);
             }
         }
         for (from, links) in other.links {
@@ -448,20 +439,20 @@ impl FactSet {
                 self.link(&from, to);
             }
         }
-        for (subject, scopes) in other.ruled_out {
-            self.ruled_out.entry(subject).or_default().extend(scopes);
+        for (subject, scopes) in other.inapplicable {
+            self.inapplicable.entry(subject).or_default().extend(scopes);
         }
         for (path, first) in other.units {
-            self.same_unit(&path, &first);
+            self.set_unit(&path, &first);
         }
         self.areas.extend(other.areas);
-        self.warnings.extend(other.warnings);
+        self.notes.extend(other.notes);
     }
 
     /// The facts of these subjects, of everything directly below them, and of the host, as a
-    /// separate set to work on.
+    /// separate set.
     #[must_use]
-    pub fn part<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
+    pub fn subset<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
         let mut part = Self {
             assumed: self.assumed.clone(),
             ..Self::default()
@@ -483,9 +474,9 @@ impl FactSet {
         part
     }
 
-    /// Takes back a part with what is new about these subjects, which nobody else may have changed
-    /// meanwhile; what the part says of the others is not looked at.
-    pub fn put_back<'s>(
+    /// Merges a part back with what is new about these subjects, which nobody else may have changed
+    /// meanwhile; what it has on other subjects is ignored.
+    pub fn merge_subset<'s>(
         &mut self,
         mut part: Self,
         subjects: impl IntoIterator<Item = &'s Subject>,
@@ -502,18 +493,17 @@ impl FactSet {
         self.merge(part);
     }
 
-    /// Notes something that concerns the run rather than one fact, such as an abandoned read or a
-    /// malformed line.
-    pub fn warn(&mut self, note: impl Into<Note>) {
+    /// Adds a note about the run rather than one fact, such as an abandoned read or a malformed
+    /// line.
+    pub fn add_note(&mut self, note: impl Into<Note>) {
         let note = note.into();
-        if !self.warnings.contains(&note) {
-            self.warnings.push(note);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 
-    /// The notes about the run.
-    pub fn warnings(&self) -> &[Note] {
-        &self.warnings
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
     }
 }
 

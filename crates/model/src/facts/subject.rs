@@ -28,7 +28,6 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Host,
         Self::Device,
@@ -39,7 +38,7 @@ impl Scope {
     ];
 
     /// The word in rules, JSON and on screens.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Host => "host",
             Self::Device => "device",
@@ -53,13 +52,13 @@ impl Scope {
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
-/// One thing that facts are about: a scope and a name that is unique in it, such as `device sda` or
-/// `mount /srv`. The name is display-safe and stays the same from run to run. Copies share it: a
-/// subject is named in every finding, edge and trace that is about it.
+/// One thing that facts are about: a scope and a name unique in it, such as `device sda` or `mount
+/// /srv`. The name is display-safe and stable between runs. Copies share it, because findings,
+/// edges and traces all name their subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
@@ -70,7 +69,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The host itself.
     pub fn host() -> Self {
         Self {
             scope: Scope::Host,
@@ -90,7 +88,7 @@ impl Subject {
         Self::new(Scope::Device, name.as_ref())
     }
 
-    /// A mount by its mount point; a second mount on the same point has `#2` behind it, and so on,
+    /// A mount by its mount point; a second mount on the same point has `#2` appended, and so on,
     /// the last being the one in sight.
     pub fn mount(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Mount, name.as_ref())
@@ -111,38 +109,36 @@ impl Subject {
         Self::new(Scope::Target, name.as_ref())
     }
 
-    /// Back from what is displayed; `None` for anything else. The name is taken as it is.
+    /// Parses the displayed form; `None` for anything else. The name is taken literally.
     pub fn parse(text: &str) -> Option<Self> {
-        if text == Scope::Host.word() {
+        if text == Scope::Host.as_str() {
             return Some(Self::host());
         }
         let (word, name) = text.split_once(' ')?;
         let scope = Scope::ALL
             .into_iter()
-            .find(|scope| *scope != Scope::Host && scope.word() == word)?;
+            .find(|scope| *scope != Scope::Host && scope.as_str() == word)?;
         (!name.is_empty()).then(|| Self::new(scope, name))
     }
 
     /// The same kind of thing under another name.
     #[must_use]
-    pub fn named(&self, name: &str) -> Self {
+    pub fn with_name(&self, name: &str) -> Self {
         Self::new(self.scope, name)
     }
 
-    /// What comes before every other subject of this kind.
-    pub(super) fn first_of(scope: Scope) -> Self {
+    /// Sorts before every other subject of this scope.
+    pub(super) fn scope_start(scope: Scope) -> Self {
         Self {
             scope,
             name: Arc::default(),
         }
     }
 
-    /// Its kind.
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Its name, without the kind.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -168,7 +164,7 @@ impl TryFrom<String> for Subject {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or("no subject has this name")
+        Self::parse(&text).ok_or("unknown subject")
     }
 }
 

@@ -3,35 +3,35 @@
 //! The table begins with a release of each server; a setting that is as old as the table is older
 //! in fact.
 
-use super::table::{Mysql, Postgres, ServerTable, value_in};
+use super::table::{MysqlSetting, PostgresSetting, ServerTable, value_in};
 use crate::facts::ServerKind;
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 use crate::version::Version;
 
-impl Postgres {
+impl PostgresSetting {
     /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; the
     /// answer for a setting of a minor release is then unknown.
-    pub fn exists(&self, server: &Version) -> Truth {
+    pub fn exists_in(&self, server: &Version) -> Ternary {
         if self.removed.as_ref().is_some_and(|from| server >= from) {
-            return Truth::False;
+            return Ternary::False;
         }
-        let (line, minor) = line(server);
+        let (line, minor) = release_line(server);
         let newest = self.since.iter().max();
-        if newest.is_some_and(|newest| line >= self::line(newest).0 && server >= newest) {
-            return Truth::True;
+        if newest.is_some_and(|newest| line >= self::release_line(newest).0 && server >= newest) {
+            return Ternary::True;
         }
         match self
             .since
             .iter()
-            .map(self::line)
+            .map(self::release_line)
             .find(|(known, _)| *known == line)
         {
             Some((_, from)) => match (minor, from) {
-                (_, None) => Truth::True,
-                (None, Some(_)) => Truth::Unknown,
-                (Some(minor), Some(from)) => Truth::from(minor >= from),
+                (_, None) => Ternary::True,
+                (None, Some(_)) => Ternary::Unknown,
+                (Some(minor), Some(from)) => Ternary::from(minor >= from),
             },
-            None => Truth::False,
+            None => Ternary::False,
         }
     }
 
@@ -39,27 +39,27 @@ impl Postgres {
     pub fn is_old(&self) -> bool {
         self.since
             .iter()
-            .any(|since| line(since) == (ServerKind::Postgres.oldest(), None))
+            .any(|since| release_line(since) == (ServerKind::Postgres.oldest_release(), None))
     }
 
     /// Whether its fact can be read from this release.
-    pub fn is_read(&self, server: &Version) -> Truth {
-        if self.is_old() && line(server).0 < ServerKind::Postgres.oldest() {
-            Truth::True
+    pub fn is_readable_in(&self, server: &Version) -> Ternary {
+        if self.is_old() && release_line(server).0 < ServerKind::Postgres.oldest_release() {
+            Ternary::True
         } else {
-            self.exists(server)
+            self.exists_in(server)
         }
     }
 
     /// Its default in this release.
-    pub fn default_of(&self, server: &Version) -> Option<&str> {
+    pub fn default_in(&self, server: &Version) -> Option<&str> {
         let oldest = self.default.values().next()?;
         Some(value_in(&self.default, server).unwrap_or(oldest))
     }
 
-    /// What a size without a unit counts in this release, in bytes; `None` where that hangs on a
-    /// release that is not known.
-    pub fn unit_of(&self, server: Option<&Version>) -> Option<u64> {
+    /// The unit of a size without one in this release, in bytes; `None` where it depends on an
+    /// unknown release.
+    pub fn size_unit(&self, server: Option<&Version>) -> Option<u64> {
         match server {
             _ if self.unit.len() == 1 => self.unit.values().next().copied(),
             Some(server) => value_in(&self.unit, server).copied(),
@@ -68,7 +68,7 @@ impl Postgres {
     }
 }
 
-/// The default of a setting of MySQL or MariaDB in a release.
+/// The default of a MySQL or MariaDB setting in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseDefault<'t> {
     Fixed(&'t str),
@@ -94,9 +94,9 @@ impl ServerTable {
         server: &Version,
     ) -> ReleaseDefault<'_> {
         // A setting that went and came back may have another default, or none that is fixed.
-        let here: Vec<&Mysql> = self
+        let here: Vec<&MysqlSetting> = self
             .mysql(name, of)
-            .filter(|row| row.exists(server))
+            .filter(|row| row.exists_in(server))
             .collect();
         let rows = || here.iter();
         if here.is_empty() {
@@ -113,8 +113,8 @@ impl ServerTable {
 
     /// Whether SET GLOBAL may change a setting of MySQL or MariaDB at run time; for an unknown
     /// server whether it does in any release.
-    pub fn may_move(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
-        let moves = |row: &Mysql| match (
+    pub fn may_be_dynamic(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
+        let moves = |row: &MysqlSetting| match (
             row.perhaps_dynamic.as_ref().or(row.dynamic.as_ref()),
             server,
         ) {
@@ -150,9 +150,9 @@ impl ServerTable {
         of: ServerKind,
         server: &Version,
     ) -> Option<Statement> {
-        let rows = self.mysql(name, of).filter(|row| row.is_about(value));
+        let rows = self.mysql(name, of).filter(|row| row.covers_value(value));
         let is_dynamic = rows
-            .filter(|row| row.exists(server))
+            .filter(|row| row.exists_in(server))
             .any(|row| row.is_dynamic(server));
         is_dynamic.then(|| {
             if has_persist(of, server) {
@@ -173,9 +173,9 @@ pub fn has_persist(of: ServerKind, server: &Version) -> bool {
     }
 }
 
-/// The program with which people talk to a release. MariaDB's had the name of MySQL's before 10.5
-/// (MariaDB 10.5 release notes); of a release that is not known it is today's.
-pub fn client(of: ServerKind, server: Option<&Version>) -> &'static str {
+/// The command-line client of a release. MariaDB's had the name of MySQL's before 10.5 (MariaDB
+/// 10.5 release notes); for an unknown release it is today's.
+pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str {
     match of {
         ServerKind::Postgres => "psql",
         ServerKind::Mysql => "mysql",
@@ -187,7 +187,7 @@ pub fn client(of: ServerKind, server: Option<&Version>) -> &'static str {
 }
 
 /// A number, with a unit as option files take it (my_getopt).
-fn figure(value: &str) -> Option<f64> {
+fn parse_number(value: &str) -> Option<f64> {
     const UNITS: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
     let Some(unit) = value.chars().next_back().filter(char::is_ascii_alphabetic) else {
         return value.parse().ok();
@@ -204,11 +204,12 @@ fn figure(value: &str) -> Option<f64> {
     )
 }
 
-impl Mysql {
-    /// Whether this row is about a value.
-    pub fn is_about(&self, value: &str) -> bool {
+impl MysqlSetting {
+    pub fn covers_value(&self, value: &str) -> bool {
         match self.range {
-            Some([low, high]) => figure(value).is_some_and(|number| (low..=high).contains(&number)),
+            Some([low, high]) => {
+                parse_number(value).is_some_and(|number| (low..=high).contains(&number))
+            }
             None => self.values.is_empty() || self.values.iter().any(|one| one == value),
         }
     }
@@ -219,25 +220,26 @@ impl Mysql {
         dynamic.is_some_and(|from| server >= from || (self.is_old() && *from == self.since))
     }
 
-    fn exists(&self, server: &Version) -> bool {
+    fn exists_in(&self, server: &Version) -> bool {
         (self.is_old() || *server >= self.since)
             && self.removed.as_ref().is_none_or(|from| server < from)
     }
 
     /// Whether it is as old as the table: then every release before the table has it too.
     fn is_old(&self) -> bool {
-        self.since.depth() <= 2 && (self.since.number(0), self.since.number(1)) <= self.of.oldest()
+        self.since.number_count() <= 2
+            && (self.since.number(0), self.since.number(1)) <= self.of.oldest_release()
     }
 }
 
 /// The major release (9.6, 10, 18) and, where it is known, the minor one.
-fn line(version: &Version) -> ((u64, u64), Option<u64>) {
+fn release_line(version: &Version) -> ((u64, u64), Option<u64>) {
     let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
     let second = if major_numbers == 2 {
         version.number(1)
     } else {
         0
     };
-    let minor = (version.depth() > major_numbers).then(|| version.number(major_numbers));
+    let minor = (version.number_count() > major_numbers).then(|| version.number(major_numbers));
     ((version.number(0), second), minor)
 }

@@ -8,7 +8,7 @@ use crate::facts::ServerKind;
 use crate::version::Version;
 
 /// The table, compiled in.
-pub const TEXT: &str = include_str!("../../tables/servers.toml");
+pub const SERVERS_TOML: &str = include_str!("../../tables/servers.toml");
 
 /// The action by which a new value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -40,7 +40,7 @@ pub type ByRelease<T> = BTreeMap<Version, T>;
 /// Settings of PostgreSQL.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Postgres {
+pub struct PostgresSetting {
     pub names: Vec<String>,
     /// The releases that introduced them.
     pub since: Vec<Version>,
@@ -80,7 +80,7 @@ pub struct PostgresValue {
     pub since: Option<Version>,
     /// Their effect on Linux from then on.
     #[serde(default)]
-    pub is: OnLinux,
+    pub is: LinuxSupport,
     #[serde(default)]
     pub because: String,
     pub source: String,
@@ -89,7 +89,7 @@ pub struct PostgresValue {
 /// The effect of a value on Linux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum OnLinux {
+pub enum LinuxSupport {
     #[default]
     Taken,
     /// The server refuses to start with it.
@@ -101,7 +101,7 @@ pub enum OnLinux {
 /// Settings and their values that give up durability.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Losing {
+pub struct UnsafeValues {
     /// The settings, by their names in rules.
     pub names: Vec<String>,
     /// Values that give it up.
@@ -113,7 +113,7 @@ pub struct Losing {
 /// Settings of MySQL or MariaDB, for some or all of their values.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Mysql {
+pub struct MysqlSetting {
     /// The server they belong to.
     pub of: ServerKind,
     pub names: Vec<String>,
@@ -146,23 +146,23 @@ pub struct Mysql {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerTable {
-    pub postgres: Vec<Postgres>,
+    pub postgres: Vec<PostgresSetting>,
     pub postgres_value: Vec<PostgresValue>,
-    pub mysql: Vec<Mysql>,
+    pub mysql: Vec<MysqlSetting>,
     /// Values that lose data.
-    pub loses: Vec<Losing>,
+    pub loses: Vec<UnsafeValues>,
 }
 
 impl ServerTable {
     /// The row of a setting of PostgreSQL.
-    pub fn postgres(&self, name: &str) -> Option<&Postgres> {
+    pub fn postgres(&self, name: &str) -> Option<&PostgresSetting> {
         self.postgres
             .iter()
             .find(|row| row.names.iter().any(|own| own == name))
     }
 
     /// The rows of a setting of MySQL or MariaDB.
-    pub fn mysql(&self, name: &str, of: ServerKind) -> impl Iterator<Item = &Mysql> {
+    pub fn mysql(&self, name: &str, of: ServerKind) -> impl Iterator<Item = &MysqlSetting> {
         self.mysql
             .iter()
             .filter(move |row| row.of == of && row.names.iter().any(|own| own == name))
@@ -180,13 +180,13 @@ mod tests {
 
     use super::*;
     use crate::facts::area;
-    use crate::rows::read;
+    use crate::toml_table::parse;
 
     /// Every name once, every row with its source and reasons, and words for every setting that
     /// takes them.
     #[test]
     fn the_table_is_sound() {
-        let servers: ServerTable = read(TEXT).unwrap();
+        let servers: ServerTable = parse(SERVERS_TOML).unwrap();
         assert!(
             servers.postgres.len() > 25
                 && servers.mysql.len() > 25
@@ -217,7 +217,7 @@ mod tests {
                 "{row:?}"
             );
             assert!(
-                row.is == OnLinux::Taken || !row.because.is_empty(),
+                row.is == LinuxSupport::Taken || !row.because.is_empty(),
                 "{row:?}: say why"
             );
             for name in &row.names {

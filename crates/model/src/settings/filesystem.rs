@@ -1,14 +1,14 @@
-//! The file systems that can be made on a free disk, as a closed list: what the user may want, what
-//! rules offer, and what plans have commands for.
+//! The file systems that can be created on a free disk, as a closed list: what the user may want,
+//! what rules offer, and what plans have commands for.
 //!
-//! Whether one can be made on this machine is left to the validity tables and the rules. The types
-//! of file systems that are there already are no closed list.
+//! Whether one can be created on this machine is left to the validity tables and the rules.
+//! Existing file systems may have any type.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// What one file system has and another has not.
+/// Properties in which file systems differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilesystemTraits {
     /// Flushes that a commit sends to the disk, at least.
@@ -18,7 +18,7 @@ pub struct FilesystemTraits {
     pub snapshots: bool,
 }
 
-/// A file system to make on a free disk.
+/// A file system to create on a free disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewFilesystem {
     Ext4,
@@ -30,11 +30,11 @@ pub enum NewFilesystem {
 }
 
 impl NewFilesystem {
-    /// All of them, in the order in which they are offered.
+    /// In the order in which they are offered.
     pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Zfs];
 
     /// Its type, in rules, on the command line and for the kernel.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
             Self::Xfs => "xfs",
@@ -72,7 +72,7 @@ impl NewFilesystem {
         }
     }
 
-    /// That of a type; `None` where nothing here makes such a file system.
+    /// `None` for a type that walwise does not create.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "ext4" => Self::Ext4,
@@ -86,13 +86,13 @@ impl NewFilesystem {
 
 impl fmt::Display for NewFilesystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
 impl Serialize for NewFilesystem {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(self.word())
+        out.serialize_str(self.as_str())
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     fn a_word_is_that_of_one_file_system() {
         for filesystem in NewFilesystem::ALL {
             assert_eq!(
-                NewFilesystem::from_word(filesystem.word()),
+                NewFilesystem::from_word(filesystem.as_str()),
                 Some(filesystem)
             );
         }

@@ -4,7 +4,7 @@
 use crate::facts::Area;
 
 /// The kind of a setting for code that acts on it: who accepts its value, where that is written,
-/// and how its words combine. A setting has a kind of its own where it is handled like no other.
+/// and how its words combine. A setting that is handled like no other has its own kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
     /// The type of a file system.
@@ -20,7 +20,7 @@ pub enum SettingKind {
     FastCommit,
     /// Inode flags of a directory: `+C`, `-C`.
     DirectoryFlags,
-    /// The way in which the device learns about free blocks.
+    /// How the device learns about free blocks.
     Trim,
     /// The I/O scheduler, an attribute of a disk's queue in sysfs.
     Scheduler,
@@ -44,7 +44,6 @@ impl SettingKind {
         matches!(self, Self::Filesystem)
     }
 
-    /// Whether it is the place of the database's files.
     pub fn is_placement(self) -> bool {
         matches!(self, Self::Placement)
     }
@@ -59,21 +58,21 @@ impl SettingKind {
     }
 
     /// Whether it is passed to mkfs.
-    pub fn is_of_mkfs(self) -> bool {
+    pub fn is_mkfs(self) -> bool {
         matches!(self, Self::MkfsOptions | Self::MkfsFeatures)
     }
 
     /// Whether it is an attribute of a disk's queue, by its own name
     /// (Documentation/ABI/stable/sysfs-block of the kernel).
-    pub fn is_of_queue(self) -> bool {
+    pub fn is_queue(self) -> bool {
         matches!(self, Self::Scheduler | Self::Queue)
     }
 
     /// The mount that an option is for; `None` for other settings.
-    pub fn mount(self) -> Option<Mounting> {
+    pub fn mount(self) -> Option<MountTime> {
         match self {
-            Self::MountOptions => Some(Mounting::Now),
-            Self::BootOptions => Some(Mounting::AtBoot),
+            Self::MountOptions => Some(MountTime::Now),
+            Self::BootOptions => Some(MountTime::AtBoot),
             Self::Filesystem
             | Self::MkfsOptions
             | Self::MkfsFeatures
@@ -113,7 +112,7 @@ impl SettingKind {
 
 /// The mount that options belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mounting {
+pub enum MountTime {
     Now,
     /// The one at the next boot.
     AtBoot,

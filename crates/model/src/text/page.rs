@@ -4,12 +4,12 @@
 //! terminal, whatever terminal it is written to, so that saved and printed pages compare line by
 //! line.
 
-use super::wrap::{Overlong, columns, wrap};
+use super::wrap::{Overlong, display_width, wrap};
 
 /// The width of a page in columns.
 pub const WIDTH: usize = 80;
 /// The narrowest useful width of a folded table column.
-const NARROWEST: usize = 20;
+const MIN_COLUMN_WIDTH: usize = 20;
 
 /// Text under construction.
 pub struct TextBuilder {
@@ -41,12 +41,12 @@ impl TextBuilder {
 
     /// Adds another page, after an empty line.
     pub fn append(&mut self, other: &Self) {
-        self.gap();
+        self.blank_line();
         self.out.push_str(&other.out);
     }
 
     /// An empty line, unless there is one already.
-    pub fn gap(&mut self) {
+    pub fn blank_line(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
@@ -54,8 +54,8 @@ impl TextBuilder {
 
     /// A heading at the left margin.
     pub fn heading(&mut self, text: &str) {
-        self.gap();
-        self.para(0, text);
+        self.blank_line();
+        self.paragraph(0, text);
     }
 
     pub fn verbatim(&mut self, indent: usize, text: &str) {
@@ -64,16 +64,16 @@ impl TextBuilder {
         self.end_line();
     }
 
-    pub fn para(&mut self, indent: usize, text: &str) {
+    pub fn paragraph(&mut self, indent: usize, text: &str) {
         self.hanging(indent, "", text);
     }
 
     /// A label followed by a paragraph; its further lines are aligned with its first.
     pub fn hanging(&mut self, indent: usize, label: &str, text: &str) {
-        let margin = indent + columns(label);
+        let margin = indent + display_width(label);
         self.spaces(indent);
         self.out.push_str(label);
-        for (line, at) in wrap(text, self.width.saturating_sub(margin), Overlong::Whole)
+        for (line, at) in wrap(text, self.width.saturating_sub(margin), Overlong::Keep)
             .iter()
             .zip(0..)
         {
@@ -90,7 +90,7 @@ impl TextBuilder {
         let width = |column: usize| {
             rows.iter()
                 .filter_map(|row| row.get(column))
-                .map(|cell| columns(cell))
+                .map(|cell| display_width(cell))
                 .max()
                 .unwrap_or_default()
         };
@@ -98,7 +98,7 @@ impl TextBuilder {
         let gaps = indent + 2 * number.saturating_sub(1);
         while gaps + widths.iter().sum::<usize>() > self.width
             && let Some(widest) = widths.iter_mut().skip(1).max()
-            && *widest > NARROWEST
+            && *widest > MIN_COLUMN_WIDTH
         {
             *widest -= 1;
         }
@@ -106,13 +106,13 @@ impl TextBuilder {
             let cells: Vec<Vec<String>> = row
                 .iter()
                 .zip(&widths)
-                .map(|(cell, width)| fold(cell, *width))
+                .map(|(cell, width)| wrap_cell(cell, *width))
                 .collect();
             for line in 0..cells.iter().map(Vec::len).max().unwrap_or_default() {
                 self.spaces(indent);
                 for ((cell, width), column) in cells.iter().zip(&widths).zip(0..) {
                     let cell = cell.get(line).map(String::as_str).unwrap_or_default();
-                    let pad = width.saturating_sub(columns(cell));
+                    let pad = width.saturating_sub(display_width(cell));
                     let right = right.get(column).copied().unwrap_or_default();
                     let (before, after) = if right { (pad, 0) } else { (0, pad) };
                     self.spaces(if column > 0 { before + 2 } else { before });
@@ -137,11 +137,11 @@ impl TextBuilder {
 }
 
 /// A cell as it is where it fits.
-fn fold(cell: &str, width: usize) -> Vec<String> {
-    if columns(cell) <= width {
+fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
+    if display_width(cell) <= width {
         vec![cell.to_owned()]
     } else {
-        wrap(cell, width, Overlong::Whole)
+        wrap(cell, width, Overlong::Keep)
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn one_word_longer_than_the_page_stays_whole() {
         let mut page = TextBuilder::default();
-        page.para(2, &format!("a {} b", "x".repeat(150)));
+        page.paragraph(2, &format!("a {} b", "x".repeat(150)));
         assert!(page.finish().contains(&"x".repeat(150)));
     }
 }

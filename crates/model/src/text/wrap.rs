@@ -2,12 +2,12 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What becomes of a word that is longer than a line and has no commas to break after.
+/// What to do with a word that is longer than a line and has no commas to break after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlong {
-    /// It stays whole, since it may be copied.
-    Whole,
-    /// It is cut, since nothing may leave the screen.
+    /// Keep it whole, since it may be copied.
+    Keep,
+    /// Cut it, since nothing may leave the screen.
     Cut,
 }
 
@@ -33,7 +33,7 @@ pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
         }
     };
     for word in text.split_ascii_whitespace() {
-        let wide = columns(word);
+        let wide = display_width(word);
         if wide <= room {
             put(" ", word, wide);
             continue;
@@ -41,20 +41,20 @@ pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
         let mut glue = " ";
         for piece in word.split_inclusive(',') {
             let cuts = match overlong {
-                Overlong::Whole => vec![piece],
-                Overlong::Cut => cut(piece, room),
+                Overlong::Keep => vec![piece],
+                Overlong::Cut => split_to_width(piece, room),
             };
             for piece in cuts {
-                put(std::mem::take(&mut glue), piece, columns(piece));
+                put(std::mem::take(&mut glue), piece, display_width(piece));
             }
         }
     }
     lines
 }
 
-/// How wide a text is; on a large host there is a lot of it, nearly all ASCII. What is shown has no
-/// control characters.
-pub fn columns(text: &str) -> usize {
+/// Display width of a text without control characters. On a large host there is a lot of text,
+/// nearly all ASCII.
+pub fn display_width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
     } else {
@@ -63,7 +63,7 @@ pub fn columns(text: &str) -> usize {
 }
 
 /// Splits before the first character that would go beyond so many columns.
-pub fn head(text: &str, room: usize) -> (&str, &str) {
+pub fn split_at_column(text: &str, room: usize) -> (&str, &str) {
     let mut used = 0_usize;
     for (at, c) in text.char_indices() {
         used = used.saturating_add(c.width().unwrap_or(0));
@@ -75,11 +75,11 @@ pub fn head(text: &str, room: usize) -> (&str, &str) {
 }
 
 /// The text in at most so many columns; what is cut off is replaced by `…`.
-pub fn fit(text: &str, room: usize) -> String {
-    if columns(text) <= room {
+pub fn truncate(text: &str, room: usize) -> String {
+    if display_width(text) <= room {
         return text.to_owned();
     }
-    let mut out = head(text, room.saturating_sub(1)).0.to_owned();
+    let mut out = split_at_column(text, room.saturating_sub(1)).0.to_owned();
     if room > 0 {
         out.push('…');
     }
@@ -87,11 +87,11 @@ pub fn fit(text: &str, room: usize) -> String {
 }
 
 /// Pieces of at most so many columns, and of one at least.
-fn cut(word: &str, room: usize) -> Vec<&str> {
+fn split_to_width(word: &str, room: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = word;
     while !rest.is_empty() {
-        let (first, others) = head(rest, room.max(1));
+        let (first, others) = split_at_column(rest, room.max(1));
         // A character wider than the whole line is dropped rather than tried for ever.
         rest = if first.is_empty() {
             others
@@ -124,7 +124,7 @@ mod tests {
             let all = words.join(" ");
             let flat = |lines: Vec<String>| lines.concat().replace(' ', "");
             prop_assert_eq!(flat(wrap(&all, room, Overlong::Cut)), all.replace(' ', ""));
-            prop_assert_eq!(flat(wrap(&all, room, Overlong::Whole)), all.replace(' ', ""));
+            prop_assert_eq!(flat(wrap(&all, room, Overlong::Keep)), all.replace(' ', ""));
         }
     }
 
@@ -135,10 +135,10 @@ mod tests {
             ["/srv/d", "ata is", "full"]
         );
         assert_eq!(
-            wrap("/srv/data is full", 6, Overlong::Whole),
+            wrap("/srv/data is full", 6, Overlong::Keep),
             ["/srv/data", "is", "full"]
         );
-        for overlong in [Overlong::Cut, Overlong::Whole] {
+        for overlong in [Overlong::Cut, Overlong::Keep] {
             assert_eq!(
                 wrap("ext4 rw,noatime,discard", 12, overlong),
                 ["ext4 rw,", "noatime,", "discard"]

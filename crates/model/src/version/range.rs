@@ -1,15 +1,15 @@
-//! The releases of one product that have a fault: where it arrived, which release of each line ends
-//! it, and what a distribution's build or the day of a build says where the number does not.
+//! The releases of one product that have a fault: from which release on, which release of each line
+//! fixes it, and what a distribution's build or a build date tells where the number does not.
 
 use jiff::civil::Date;
 
 use super::Version;
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
 /// Releases with a fault. A line is all but the last number of the release that ends it: 6.1 for
 /// 6.1.66, 17 for 17.3.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReleaseRange {
+pub struct AffectedReleases {
     /// The first releases with it. One of three numbers stands for its own line, a shorter one for
     /// all from there on; without any, every release has it.
     pub from: Vec<Version>,
@@ -18,7 +18,7 @@ pub struct ReleaseRange {
     /// The first builds of distributions without it (`5.14.0-427.el9`).
     pub builds: Vec<Version>,
     /// Lines that end without the fix (`5.10`), although distributions still build them.
-    pub never: Vec<Version>,
+    pub unfixed: Vec<Version>,
     /// Lines of which it is unverified whether they have the fix.
     pub unverified: Vec<Version>,
     /// The day of the fix: a build from before lacks it.
@@ -27,22 +27,21 @@ pub struct ReleaseRange {
     pub packaged: bool,
 }
 
-impl ReleaseRange {
+impl AffectedReleases {
     /// Whether a release has the fault.
-    pub fn contains(&self, version: &Version) -> Truth {
-        match self.arrived(version) {
-            Truth::False => Truth::False,
-            arrived @ (Truth::True | Truth::Unknown) => arrived.and(!self.is_fixed(version)),
+    pub fn contains(&self, version: &Version) -> Ternary {
+        match self.has_arrived(version) {
+            Ternary::False => Ternary::False,
+            arrived @ (Ternary::True | Ternary::Unknown) => arrived.and(!self.is_fixed(version)),
         }
     }
 
-    /// Every release that it names.
-    pub fn mentioned(&self) -> impl Iterator<Item = &Version> {
+    pub fn versions(&self) -> impl Iterator<Item = &Version> {
         [
             &self.from,
             &self.fixed,
             &self.builds,
-            &self.never,
+            &self.unfixed,
             &self.unverified,
         ]
         .into_iter()
@@ -50,69 +49,69 @@ impl ReleaseRange {
     }
 
     /// Whether the fault had arrived. A vendor's backports count as fixes and never as faults.
-    fn arrived(&self, version: &Version) -> Truth {
+    fn has_arrived(&self, version: &Version) -> Ternary {
         if self.from.is_empty() {
-            return Truth::True;
+            return Ternary::True;
         }
-        let one = |from: &Version| match from.depth() {
+        let one = |from: &Version| match from.number_count() {
             0..=2 => (version >= from).into(),
-            _ if !version.is_of_line(from, from.depth() - 1) => Truth::False,
-            _ if version >= from => Truth::True,
-            _ if version.hides_level() => Truth::Unknown,
-            _ => Truth::False,
+            _ if !version.is_of_line(from, from.number_count() - 1) => Ternary::False,
+            _ if version >= from => Ternary::True,
+            _ if version.hides_stable_level() => Ternary::Unknown,
+            _ => Ternary::False,
         };
-        Truth::some(self.from.iter().map(one))
+        Ternary::any(self.from.iter().map(one))
     }
 
-    fn is_fixed(&self, version: &Version) -> Truth {
+    fn is_fixed(&self, version: &Version) -> Ternary {
         // A level that was read elsewhere says more than the build behind it.
         let builds = self
             .builds
             .iter()
             .filter(|_| !version.tail().starts_with('('));
         let mut by_build = builds.map(|build| version.build_at_least(build));
-        if let Some(decided) = by_build.find(|truth| *truth != Truth::Unknown) {
+        if let Some(decided) = by_build.find(|truth| *truth != Ternary::Unknown) {
             return decided;
         }
         match self.is_fixed_by_number(version) {
-            Truth::Unknown if version.0.built < self.fixed_on && version.0.built.is_some() => {
-                Truth::False
+            Ternary::Unknown if version.0.built < self.fixed_on && version.0.built.is_some() => {
+                Ternary::False
             }
-            truth @ (Truth::True | Truth::Unknown | Truth::False) => truth,
+            truth @ (Ternary::True | Ternary::Unknown | Ternary::False) => truth,
         }
     }
 
-    fn is_fixed_by_number(&self, version: &Version) -> Truth {
+    fn is_fixed_by_number(&self, version: &Version) -> Ternary {
         if self.fixed.iter().max().is_some_and(|last| version >= last) {
-            return Truth::True;
+            return Ternary::True;
         }
         let tail = version.tail();
-        let hidden =
-            version.hides_level() || self.packaged && !tail.is_empty() && !tail.starts_with('(');
+        let hidden = version.hides_stable_level()
+            || self.packaged && !tail.is_empty() && !tail.starts_with('(');
         let of = |lines: &[Version]| {
             lines
                 .iter()
-                .any(|line| version.is_of_line(line, line.depth()))
+                .any(|line| version.is_of_line(line, line.number_count()))
         };
         // Beside `6.6.55` a `6.12` is the release of mainline, and names no line.
         let depth = self
             .fixed
             .iter()
-            .map(Version::depth)
+            .map(Version::number_count)
             .max()
             .unwrap_or_default();
         let names_line =
-            |fix: &&Version| fix.depth() == depth && version.is_of_line(fix, depth - 1);
+            |fix: &&Version| fix.number_count() == depth && version.is_of_line(fix, depth - 1);
         match self.fixed.iter().find(names_line) {
-            Some(fix) if version >= fix => Truth::True,
+            Some(fix) if version >= fix => Ternary::True,
             // `14` alone is a line, and no release of it.
-            Some(fix) if version.depth() < fix.depth() => Truth::Unknown,
-            Some(_) if hidden => Truth::Unknown,
-            None if of(&self.never) && !version.backports() => Truth::False,
-            None if of(&self.unverified) => Truth::Unknown,
+            Some(fix) if version.number_count() < fix.number_count() => Ternary::Unknown,
+            Some(_) if hidden => Ternary::Unknown,
+            None if of(&self.unfixed) && !version.backports() => Ternary::False,
+            None if of(&self.unverified) => Ternary::Unknown,
             // A distribution repairs a line on its own after its upstream has ended it.
-            None if hidden || tail.starts_with('(') => Truth::Unknown,
-            Some(_) | None => Truth::False,
+            None if hidden || tail.starts_with('(') => Ternary::Unknown,
+            Some(_) | None => Ternary::False,
         }
     }
 }
@@ -130,25 +129,25 @@ mod tests {
 
     use super::*;
 
-    fn all(list: &[&str]) -> Vec<Version> {
+    fn parse_all(list: &[&str]) -> Vec<Version> {
         list.iter()
             .map(|text| Version::parse(text).unwrap())
             .collect()
     }
 
-    fn range(from: &[&str], fixed: &[&str]) -> ReleaseRange {
-        ReleaseRange {
-            from: all(from),
-            fixed: all(fixed),
+    fn range(from: &[&str], fixed: &[&str]) -> AffectedReleases {
+        AffectedReleases {
+            from: parse_all(from),
+            fixed: parse_all(fixed),
             builds: Vec::new(),
-            never: Vec::new(),
+            unfixed: Vec::new(),
             unverified: Vec::new(),
             fixed_on: None,
             packaged: false,
         }
     }
 
-    fn contains(range: &ReleaseRange, cases: &[(&str, Truth)]) {
+    fn contains(range: &AffectedReleases, cases: &[(&str, Ternary)]) {
         for (text, expect) in cases {
             let version = Version::parse(text).unwrap();
             let version = version.clone().with_backports(text.contains(".el"));
@@ -156,7 +155,7 @@ mod tests {
         }
     }
 
-    use Truth::{False, True, Unknown};
+    use Ternary::{False, True, Unknown};
 
     #[test]
     fn a_fault_of_one_stable_line_is_in_no_other() {
@@ -178,9 +177,9 @@ mod tests {
     #[test]
     fn a_fault_of_mainline_stays_until_each_line_ends_it() {
         let mut range = range(&["5.10"], &["6.1.113", "6.6.55", "6.12"]);
-        range.never = all(&["5.10"]);
-        range.unverified = all(&["6.11"]);
-        range.builds = all(&["5.14.0-427.el9"]);
+        range.unfixed = parse_all(&["5.10"]);
+        range.unverified = parse_all(&["6.11"]);
+        range.builds = parse_all(&["5.14.0-427.el9"]);
         contains(
             &range,
             &[
@@ -253,8 +252,8 @@ mod tests {
             let range = range(&["5.10"], &["6.1.113", "6.6.55", "6.12"]);
             let shown = Version::parse(&format!("6.{minor}.{level}")).unwrap();
             let hidden = Version::parse(&format!("6.{minor}.0-{level}-amd64")).unwrap();
-            if range.contains(&shown) == Truth::True {
-                prop_assert_ne!(range.contains(&hidden), Truth::False);
+            if range.contains(&shown) == Ternary::True {
+                prop_assert_ne!(range.contains(&hidden), Ternary::False);
             }
         }
     }

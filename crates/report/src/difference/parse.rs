@@ -1,7 +1,7 @@
-//! The document of a report, JSON or HTML with that inside → the compared parts of it.
+//! Reads the compared parts of a report from its document: JSON, or HTML with JSON embedded.
 //!
-//! The document is untrusted. A malformed part is lost alone and counted, text is made
-//! display-safe, and only another format version is refused as a whole. It is parsed row by row, so
+//! The document is untrusted. A malformed part is dropped alone and counted, text is made
+//! display-safe, and only an unsupported schema is refused as a whole. Parsing goes row by row, so
 //! that the document of a host with thousands of disks is never completely in memory.
 
 use std::fmt;
@@ -13,34 +13,34 @@ use serde::de::{
 };
 use serde_json::Value as Json;
 
-use super::kept::{Kept, KeptLog, KeptProbe, KeptRow};
-use crate::inside::ReportReader;
+use super::snapshot::{LogSnapshot, ProbeSnapshot, ReportSnapshot, RowSnapshot};
+use crate::embedded_json::ReportReader;
 use crate::model::difference::{KeptFact, KeptFinding, Shown};
 use crate::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
 use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, interval};
-use walwise_model::facts::{Choice, Scope, Subject, Value, Why, catalog};
-use walwise_model::text::{error_words, is_treacherous, safe};
+use walwise_model::facts::{Choice, Scope, Subject, UnknownReason, Value, catalog};
+use walwise_model::text::{display_safe, error_message, is_display_unsafe};
 
 /// The largest document, in bytes; that of a host with ten thousand disks has 400 MB.
-pub const LARGEST: u64 = 1 << 30;
+pub const MAX_BYTES: u64 = 1 << 30;
 
 /// Why a document cannot be used for a comparison.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
-    /// It is no report.
-    #[error("this is no report of walwise ({0}); make one with `walwise check -v --format json`")]
-    NoReport(String),
-    /// It has a format that this version does not read.
+pub enum ParseError {
+    /// Not a report, for this reason.
+    #[error("not a walwise report ({0}); make one with `walwise check -v --format json`")]
+    NotAReport(String),
+    /// A schema version that this walwise does not read.
     #[error(
-        "this report has format {0}, and this version of walwise reads formats {OLDEST_SCHEMA} to {SCHEMA_VERSION}; \
+        "this report has schema {0}; this version of walwise reads schemas {OLDEST_SCHEMA} to {SCHEMA_VERSION}; \
          make a new one with `walwise check --save`, or compare with the version that made it"
     )]
-    Format(u64),
+    UnsupportedSchema(u64),
     #[error(
-        "this is a recommendation, without the facts of a report; make a report with `walwise check -v --format json`, \
-         or keep one with `walwise check --save`"
+        "this is a recommendation without the facts of a report; make a report with `walwise check -v --format json`, \
+         or save one with `walwise check --save`"
     )]
     Recommendation,
     /// Reading it failed, for this reason.
@@ -48,28 +48,28 @@ pub enum Unusable {
     Unreadable(String),
 }
 
-impl Kept {
+impl ReportSnapshot {
     /// The compared parts of a report, from its JSON document.
-    pub fn parse(document: impl Read) -> Result<Self, Unusable> {
+    pub fn parse(document: impl Read) -> Result<Self, ParseError> {
         let mut reading = PartialReport::default();
         let inside = ReportReader::new(BufReader::new(document));
         let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
         let read = json
             .deserialize_map(ReportVisitor(&mut reading))
             .and_then(|()| json.end());
-        match (reading.format, read) {
+        match (reading.schema, read) {
             (Some(format), _)
                 if !(u64::from(OLDEST_SCHEMA)..=u64::from(SCHEMA_VERSION)).contains(&format) =>
             {
-                Err(Unusable::Format(format))
+                Err(ParseError::UnsupportedSchema(format))
             }
-            (_, Ok(())) if reading.is_recommendation => Err(Unusable::Recommendation),
+            (_, Ok(())) if reading.is_recommendation => Err(ParseError::Recommendation),
             (_, Err(error)) if error.is_io() => {
-                Err(Unusable::Unreadable(error_words(&error.into())))
+                Err(ParseError::Unreadable(error_message(&error.into())))
             }
-            (_, Err(error)) => Err(Unusable::NoReport(error.to_string())),
-            (None, Ok(())) => Err(Unusable::NoReport(
-                "it does not say which format it has".to_owned(),
+            (_, Err(error)) => Err(ParseError::NotAReport(error.to_string())),
+            (None, Ok(())) => Err(ParseError::NotAReport(
+                "it has no schema version".to_owned(),
             )),
             (Some(_), Ok(())) => Ok(reading.kept),
         }
@@ -79,13 +79,13 @@ impl Kept {
 /// The parts read so far.
 #[derive(Default)]
 struct PartialReport {
-    kept: Kept,
-    format: Option<u64>,
+    kept: ReportSnapshot,
+    schema: Option<u64>,
     is_recommendation: bool,
 }
 
-/// The whole document. What stands before a mistake in its syntax is read, because it may say which
-/// format it has.
+/// Visits the document. What precedes a syntax error is read, because it may contain the schema
+/// version.
 struct ReportVisitor<'r>(&'r mut PartialReport);
 
 impl<'de> Visitor<'de> for ReportVisitor<'_> {
@@ -98,39 +98,42 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let PartialReport {
             kept,
-            format,
+            schema: format,
             is_recommendation,
         } = self.0;
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
                 "schema" => {
+                    // The last key wins, even a malformed one.
                     *format = None;
-                    take(kept, map.next_value()?, |_, schema| *format = Some(schema));
+                    insert_part(kept, map.next_value()?, |_, schema| *format = Some(schema));
                 }
                 "document" => {
                     *is_recommendation = true;
                     map.next_value::<IgnoredAny>()?;
                 }
-                "when" => take(kept, map.next_value()?, |kept, when| kept.made.when = when),
-                "asked" => take(kept, map.next_value()?, |kept, asked| {
-                    kept.made.asked = Some(asked);
+                "when" => insert_part(kept, map.next_value()?, |kept, when| {
+                    kept.origin.when = when;
+                }),
+                "asked" => insert_part(kept, map.next_value()?, |kept, asked| {
+                    kept.origin.asked = Some(asked);
                 }),
                 "tool" => {
-                    take(kept, map.next_value()?, |kept, tool: ToolEntry| {
-                        kept.made.walwise = tool.version;
+                    insert_part(kept, map.next_value()?, |kept, tool: ToolEntry| {
+                        kept.origin.walwise = tool.version;
                     });
                 }
-                "pack" => take(kept, map.next_value()?, |kept, pack: PackEntry| {
-                    kept.made.pack = pack.sha256;
+                "pack" => insert_part(kept, map.next_value()?, |kept, pack: PackEntry| {
+                    kept.origin.pack = pack.sha256;
                 }),
-                "host" => take(kept, map.next_value()?, host),
-                "targets" => map.next_value_seed(ListVisitor(kept, target))?,
-                "stacks" => map.next_value_seed(ListVisitor(kept, stack))?,
-                "verdicts" => map.next_value_seed(ListVisitor(kept, verdict))?,
-                "probes" => map.next_value_seed(ListVisitor(kept, probe))?,
-                "findings" | "undecided" => map.next_value_seed(ListVisitor(kept, finding))?,
-                "rules" => map.next_value_seed(ListVisitor(kept, rule))?,
-                "facts" => map.next_value_seed(ListVisitor(kept, fact))?,
+                "host" => insert_part(kept, map.next_value()?, set_host),
+                "targets" => map.next_value_seed(ListVisitor(kept, add_target))?,
+                "stacks" => map.next_value_seed(ListVisitor(kept, add_stack))?,
+                "verdicts" => map.next_value_seed(ListVisitor(kept, add_verdict))?,
+                "probes" => map.next_value_seed(ListVisitor(kept, add_probe))?,
+                "findings" | "undecided" => map.next_value_seed(ListVisitor(kept, add_finding))?,
+                "rules" => map.next_value_seed(ListVisitor(kept, add_rule))?,
+                "facts" => map.next_value_seed(ListVisitor(kept, add_fact))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -138,9 +141,9 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 }
 
-/// A list of the document, of which each row is kept or costs itself; anything else in its place is
-/// one mistake.
-struct ListVisitor<'k, T>(&'k mut Kept, fn(&mut Kept, T));
+/// A list in the document. A malformed row is dropped and counted; anything but a list counts as
+/// one malformed part.
+struct ListVisitor<'k, T>(&'k mut ReportSnapshot, fn(&mut ReportSnapshot, T));
 
 impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
     type Value = ();
@@ -150,7 +153,7 @@ impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
     }
 }
 
-macro_rules! no_list {
+macro_rules! count_as_unreadable {
     ($($visit:ident($($value:ty)?)),+) => {
         $(fn $visit<E>(self $(, _: $value)?) -> Result<(), E> {
             self.0.unreadable += 1;
@@ -168,7 +171,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
         while let Some(row) = rows.next_element()? {
-            take(self.0, row, self.1);
+            insert_part(self.0, row, self.1);
         }
         Ok(())
     }
@@ -178,7 +181,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
         IgnoredAny.visit_map(map).map(|_| ())
     }
 
-    no_list!(
+    count_as_unreadable!(
         visit_bool(bool),
         visit_i64(i64),
         visit_u64(u64),
@@ -188,8 +191,12 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
     );
 }
 
-/// Keeps a part of the shape that it should have, and counts one of another.
-fn take<T: DeserializeOwned>(kept: &mut Kept, mut json: Json, keep: impl FnOnce(&mut Kept, T)) {
+/// Inserts a part, or counts it as unreadable if its shape is wrong.
+fn insert_part<T: DeserializeOwned>(
+    kept: &mut ReportSnapshot,
+    mut json: Json,
+    keep: impl FnOnce(&mut ReportSnapshot, T),
+) {
     make_safe(&mut json);
     match T::deserialize(json) {
         Ok(part) => keep(kept, part),
@@ -200,8 +207,8 @@ fn take<T: DeserializeOwned>(kept: &mut Kept, mut json: Json, keep: impl FnOnce(
 /// Makes all text display-safe. Text written by walwise is safe already and passes unchanged.
 fn make_safe(json: &mut Json) {
     match json {
-        Json::String(text) if !is_plain(text) && text.chars().any(is_treacherous) => {
-            *text = safe(text.as_bytes());
+        Json::String(text) if !is_plain(text) && text.chars().any(is_display_unsafe) => {
+            *text = display_safe(text.as_bytes());
         }
         Json::Array(all) => all.iter_mut().for_each(make_safe),
         Json::Object(members) => members.values_mut().for_each(make_safe),
@@ -209,12 +216,12 @@ fn make_safe(json: &mut Json) {
     }
 }
 
-/// Whether it is printable ASCII, as nearly all text is.
+/// Whether it is printable ASCII: a fast path for nearly all text.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-/// A subject that is a target.
+/// A subject checked to be a target.
 #[derive(Deserialize)]
 #[serde(try_from = "Subject")]
 struct TargetSubject(Subject);
@@ -251,8 +258,8 @@ struct HostEntry {
     live: bool,
 }
 
-fn host(
-    kept: &mut Kept,
+fn set_host(
+    kept: &mut ReportSnapshot,
     HostEntry {
         name,
         os,
@@ -261,7 +268,7 @@ fn host(
         live,
     }: HostEntry,
 ) {
-    let made = &mut kept.made;
+    let made = &mut kept.origin;
     (made.host, made.os, made.kernel) = (name, os, kernel);
     (made.privileged, made.live) = (privileged.as_bool(), live);
 }
@@ -273,8 +280,8 @@ struct TargetRow {
     subjects: Vec<Subject>,
 }
 
-fn target(
-    kept: &mut Kept,
+fn add_target(
+    kept: &mut ReportSnapshot,
     TargetRow {
         target,
         title,
@@ -296,17 +303,17 @@ struct LayerEntry {
     subject: Subject,
 }
 
-fn stack(kept: &mut Kept, StackRow { target, layers }: StackRow) {
-    kept.stand(&target.0, layers.iter().map(|layer| &layer.subject));
+fn add_stack(kept: &mut ReportSnapshot, StackRow { target, layers }: StackRow) {
+    kept.set_layers(&target.0, layers.iter().map(|layer| &layer.subject));
 }
 
 #[derive(Deserialize)]
 struct VerdictRow {
     target: TargetSubject,
-    standing: Standing,
+    standing: VerdictKind,
 }
 
-fn verdict(kept: &mut Kept, VerdictRow { target, standing }: VerdictRow) {
+fn add_verdict(kept: &mut ReportSnapshot, VerdictRow { target, standing }: VerdictRow) {
     kept.verdicts.insert(target.0, standing);
 }
 
@@ -315,7 +322,7 @@ struct RuleRow {
     rule: String,
 }
 
-fn rule(kept: &mut Kept, RuleRow { rule }: RuleRow) {
+fn add_rule(kept: &mut ReportSnapshot, RuleRow { rule }: RuleRow) {
     kept.rules.insert(rule);
 }
 
@@ -336,8 +343,8 @@ enum OutcomeTag {
     DoesNotApply,
 }
 
-fn finding(
-    kept: &mut Kept,
+fn add_finding(
+    kept: &mut ReportSnapshot,
     FindingRow {
         rule,
         subject,
@@ -373,11 +380,11 @@ struct FactEntry {
 #[serde(tag = "state", rename_all = "kebab-case")]
 enum ReadingTag {
     Known { value: Value },
-    Unknown { why: Why },
+    Unknown { why: UnknownReason },
 }
 
-fn fact(
-    kept: &mut Kept,
+fn add_fact(
+    kept: &mut ReportSnapshot,
     FactEntry {
         subject,
         fact,
@@ -385,7 +392,7 @@ fn fact(
     }: FactEntry,
 ) {
     let Some(info) = catalog::find(&fact) else {
-        kept.foreign += 1;
+        kept.unknown_facts += 1;
         return;
     };
     let state = match ReadingTag::deserialize(reading) {
@@ -429,18 +436,18 @@ struct CaveatEntry {
     refuses_advice: Json,
 }
 
-/// A caveat of schema 3 that limits no comparison: fsync takes longer paced than back to back.
-const OF_SCHEMA_3: &str = "fsync-pace";
+/// A caveat of schema 3 that does not prevent a comparison: fsync takes longer paced than back to
+/// back.
+const SCHEMA_3_CAVEAT: &str = "fsync-pace";
 
 impl CaveatEntry {
     fn spoils_comparison(&self) -> bool {
-        // The effect of a caveat that another version of walwise knows and this one does not is
-        // unknown.
+        // A caveat unknown to this version has an unknown effect, so it prevents the comparison.
         let id = self.id.as_str().and_then(CaveatId::from_word);
-        let is_known = id.is_some() || self.id == OF_SCHEMA_3;
+        let is_known = id.is_some() || self.id == SCHEMA_3_CAVEAT;
         self.refuses_advice.as_bool().unwrap_or(true)
             || !is_known
-            || id.is_some_and(CaveatId::slows_all_alike)
+            || id.is_some_and(CaveatId::affects_all_methods)
     }
 }
 
@@ -450,7 +457,7 @@ struct MethodRow {
     pages: u32,
     as_server: bool,
     paced: Option<PacedEntry>,
-    /// Paced commits in reports of schema 3, in order; those of the default and of fsync at most.
+    /// Times of paced commits in schema 3, in order; only of the default method and of fsync.
     #[serde(default)]
     paced_us: Vec<f64>,
 }
@@ -462,7 +469,7 @@ struct PacedEntry {
 }
 
 impl MethodRow {
-    /// The paced commits; `None` where none were made.
+    /// Median and runs of the paced commits; `None` if there were none.
     fn paced(&self) -> Option<(Estimate, &[f64])> {
         let of_schema_3 = || Some((interval(&self.paced_us, ALPHA)?, self.paced_us.as_slice()));
         self.paced
@@ -472,8 +479,8 @@ impl MethodRow {
     }
 }
 
-fn probe(
-    kept: &mut Kept,
+fn add_probe(
+    kept: &mut ReportSnapshot,
     ProbeRow {
         target,
         measurement,
@@ -494,20 +501,20 @@ fn probe(
         kept.unreadable += 1;
         return;
     };
-    let mut probe = KeptProbe {
+    let mut probe = ProbeSnapshot {
         when,
         directory,
         doubts,
-        log: KeptLog::new(&log),
-        ..KeptProbe::default()
+        log: LogSnapshot::new(&log),
+        ..ProbeSnapshot::default()
     };
     for json in methods {
-        take(kept, json, |kept, row: MethodRow| {
-            // Back-to-back commits are not compared: a server does not commit like that.
+        insert_part(kept, json, |kept, row: MethodRow| {
+            // Back-to-back commits are not compared: servers do not commit like that.
             let Some((median, rounds)) = row.paced() else {
                 return;
             };
-            match KeptRow::new(row.as_server, median, rounds) {
+            match RowSnapshot::new(row.as_server, median, rounds) {
                 Some(kept) => drop(probe.rows.insert((row.method, row.pages), kept)),
                 None => kept.unreadable += 1,
             }
@@ -518,7 +525,7 @@ fn probe(
 
 #[cfg(test)]
 mod tests {
-    //! A report and its document are kept alike, and what is wrong in a document costs itself.
+    //! A report and its document give the same snapshot, and a malformed part is dropped alone.
 
     use std::io::Read;
 
@@ -527,12 +534,16 @@ mod tests {
 
     #[test]
     fn a_report_and_its_document_are_kept_alike() {
-        for report in sample::all() {
-            let kept = Kept::parse(json::render(&report).as_bytes()).unwrap();
-            assert_eq!(kept, Kept::from_report(&report));
+        for report in sample::all_samples() {
+            let kept = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
+            assert_eq!(kept, ReportSnapshot::from_report(&report));
             assert!(!kept.facts.is_empty() && kept.unreadable == 0);
         }
-        assert!(!Kept::from_report(&sample::at_risk()).probes.is_empty());
+        assert!(
+            !ReportSnapshot::from_report(&sample::at_risk())
+                .probes
+                .is_empty()
+        );
     }
 
     #[test]
@@ -540,7 +551,7 @@ mod tests {
         let document = json::render(&sample::at_risk());
         for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
             let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
-            let kept = Kept::parse(document.as_bytes()).unwrap();
+            let kept = ReportSnapshot::parse(document.as_bytes()).unwrap();
             assert_eq!(
                 kept.probes
                     .values()
@@ -558,27 +569,32 @@ mod tests {
             ("", "walwise check -v --format json"),
             ("{", "walwise check -v --format json"),
             ("[]", "walwise check -v --format json"),
-            ("{}", "which format"),
-            (r#"{"schema": "3"}"#, "which format"),
+            ("{}", "no schema version"),
+            (r#"{"schema": "3"}"#, "no schema version"),
             (r#"{"schema": 3} x"#, "walwise check -v --format json"),
-            (r#"{"schema": 99}"#, "has format 99"),
-            (r#"{"schema": 1, "facts": [}"#, "has format 1"),
+            (r#"{"schema": 99}"#, "has schema 99"),
+            (r#"{"schema": 1, "facts": [}"#, "has schema 1"),
         ] {
-            let error = Kept::parse(document.as_bytes()).unwrap_err().to_string();
+            let error = ReportSnapshot::parse(document.as_bytes())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(says), "{document}: {error}");
         }
         for byte in [b' ', b'{', b'\0'] {
             let endless = std::io::repeat(byte);
-            let refused = Kept::parse(endless.take(1 << 10));
-            assert!(matches!(refused, Err(Unusable::NoReport(_))), "{refused:?}");
+            let refused = ReportSnapshot::parse(endless.take(1 << 10));
+            assert!(
+                matches!(refused, Err(ParseError::NotAReport(_))),
+                "{refused:?}"
+            );
         }
         let broken = b"{\"schema\": 3, ".chain(FailingReader);
         assert!(
-            matches!(Kept::parse(broken), Err(Unusable::Unreadable(why)) if why == "nothing came")
+            matches!(ReportSnapshot::parse(broken), Err(ParseError::Unreadable(why)) if why == "nothing came")
         );
     }
 
-    /// A file whose reading fails.
+    /// A reader that fails.
     struct FailingReader;
 
     impl Read for FailingReader {
@@ -601,10 +617,10 @@ mod tests {
             {"subject": "device sda", "fact": "device.colour", "reading": {"state": "known", "value": "red"}},
             {"subject": "device sda", "fact": "device.size", "reading": {"state": "known", "value": null}},
             {"subject": "device sda", "fact": "device.kind", "reading": {"state": "perhaps"}}]}"#;
-        let kept = Kept::parse(document.as_bytes()).unwrap();
+        let kept = ReportSnapshot::parse(document.as_bytes()).unwrap();
         let (sda, model) = (Subject::device("sda"), Shown::Text("A\\x1b[31m".to_owned()));
         assert_eq!(kept.value(&sda, "device.model"), Some(&model));
         assert_eq!((kept.findings.len(), kept.rules.len()), (1, 1));
-        assert_eq!((kept.foreign, kept.unreadable), (1, 11));
+        assert_eq!((kept.unknown_facts, kept.unreadable), (1, 11));
     }
 }

@@ -1,15 +1,15 @@
-//! Properties of a difference, and typical cases: disks with other names, a file system mounted
-//! elsewhere, a price that moved.
+//! Properties of a difference, and typical cases: renamed disks, a file system mounted elsewhere, a
+//! latency shift.
 
 use proptest::prelude::*;
 
-use super::kept::{KeptProbe, KeptRow, KeptTarget};
+use super::snapshot::{ProbeSnapshot, RowSnapshot, TargetSnapshot};
 use super::*;
 use crate::model::difference::Shown;
 use crate::sample;
 use walwise_judge::rules::Level;
-use walwise_measure::measure::{Estimate, Method, Moved};
-use walwise_model::facts::Why;
+use walwise_measure::measure::{Estimate, Method, ShiftDirection};
+use walwise_model::facts::UnknownReason;
 
 fn text(value: &str) -> KeptFact {
     KeptFact::Known {
@@ -17,13 +17,13 @@ fn text(value: &str) -> KeptFact {
     }
 }
 
-fn words(value: &str) -> KeptFact {
+fn word_list(value: &str) -> KeptFact {
     KeptFact::Known {
         value: Shown::Words(value.split(',').map(str::to_owned).collect()),
     }
 }
 
-fn put(kept: &mut Kept, subject: &Subject, fact: &str, state: KeptFact) {
+fn insert(kept: &mut ReportSnapshot, subject: &Subject, fact: &str, state: KeptFact) {
     let name = catalog::find(fact)
         .unwrap_or_else(|| panic!("no fact {fact}"))
         .name;
@@ -36,9 +36,9 @@ fn put(kept: &mut Kept, subject: &Subject, fact: &str, state: KeptFact) {
 fn state() -> impl Strategy<Value = KeptFact> {
     prop_oneof![
         4 => prop::sample::select(vec!["one", "two", ""]).prop_map(text),
-        2 => prop::sample::select(vec!["a,b", "b,a", "a", "a,b,c"]).prop_map(words),
-        1 => Just(KeptFact::Unknown { why: Why::Denied }),
-        1 => Just(KeptFact::Unknown { why: Why::Absent }),
+        2 => prop::sample::select(vec!["a,b", "b,a", "a", "a,b,c"]).prop_map(word_list),
+        1 => Just(KeptFact::Unknown { why: UnknownReason::Denied }),
+        1 => Just(KeptFact::Unknown { why: UnknownReason::Absent }),
     ]
 }
 
@@ -66,8 +66,8 @@ const FACTS: [&str; 6] = [
     "device.kind",
 ];
 
-/// Arbitrary reports; on request with devices and targets that can be recognised again.
-fn kept(renames: bool) -> impl Strategy<Value = Kept> {
+/// Arbitrary snapshots; with `renames`, devices and targets can be recognised.
+fn snapshots(renames: bool) -> impl Strategy<Value = ReportSnapshot> {
     let names: Vec<&str> = FACTS
         .into_iter()
         .chain(renames.then_some("device.serial"))
@@ -87,13 +87,13 @@ fn kept(renames: bool) -> impl Strategy<Value = Kept> {
     let targets = prop::collection::vec(target, 0..if renames { 4 } else { 1 });
     (facts, rules, findings, targets, any::<bool>()).prop_map(
         |(facts, rules, findings, targets, later)| {
-            let mut kept = Kept {
+            let mut kept = ReportSnapshot {
                 rules: rules.into_iter().map(str::to_owned).collect(),
-                ..Kept::default()
+                ..ReportSnapshot::default()
             };
-            kept.made.walwise = if later { "2" } else { "1" }.to_owned();
+            kept.origin.walwise = if later { "2" } else { "1" }.to_owned();
             for (subject, fact, state) in facts {
-                put(&mut kept, &subject, fact, state);
+                insert(&mut kept, &subject, fact, state);
             }
             for (rule, subject, applies, level) in findings {
                 let finding = KeptFinding {
@@ -104,10 +104,10 @@ fn kept(renames: bool) -> impl Strategy<Value = Kept> {
                 kept.findings.insert((rule.to_owned(), subject), finding);
             }
             for (target, mount, device) in targets {
-                let place = KeptTarget {
+                let place = TargetSnapshot {
                     mount: Some(mount),
                     device: Some(device),
-                    ..KeptTarget::default()
+                    ..TargetSnapshot::default()
                 };
                 kept.targets.insert(target, place);
             }
@@ -130,14 +130,14 @@ fn mirrored(class: Class) -> Class {
 
 proptest! {
     #[test]
-    fn nothing_differs_from_itself(kept in kept(true)) {
+    fn nothing_differs_from_itself(kept in snapshots(true)) {
         let difference = difference(&kept, &kept);
         prop_assert!(difference.is_empty(), "{difference:?}");
         prop_assert!(difference.remarks.is_empty() && difference.same_host);
     }
 
     #[test]
-    fn both_ways_are_mirrors(before in kept(false), now in kept(false)) {
+    fn both_ways_are_mirrors(before in snapshots(false), now in snapshots(false)) {
         let (there, back) = (difference(&before, &now), difference(&now, &before));
         prop_assert_eq!(&there.gone, &back.appeared);
         prop_assert_eq!(&there.appeared, &back.gone);
@@ -156,9 +156,9 @@ proptest! {
     /// A renamed subject gets an existing name, no two get the same, and no finding of either
     /// report is lost.
     #[test]
-    fn every_finding_lands_in_one_class(before in kept(true), now in kept(true)) {
-        let names = Names::between(&before, &now);
-        let old = names.applied(&before);
+    fn every_finding_lands_in_one_class(before in snapshots(true), now in snapshots(true)) {
+        let names = Renames::detect(&before, &now);
+        let old = names.apply(&before);
         prop_assert_eq!(old.findings.len(), before.findings.len());
         prop_assert_eq!((old.facts.len(), old.targets.len()), (before.facts.len(), before.targets.len()));
         let difference = difference(&before, &now);
@@ -176,16 +176,15 @@ proptest! {
 
 #[test]
 fn a_report_is_like_itself() {
-    for report in sample::all() {
-        let kept = Kept::from_report(&report);
+    for report in sample::all_samples() {
+        let kept = ReportSnapshot::from_report(&report);
         let difference = difference(&kept, &kept);
         assert!(difference.is_empty(), "{difference:?}");
         assert_eq!(difference.probes.len(), report.probes.len());
     }
 }
 
-/// Every pair of an earlier and a present state of a finding, with and without its rule and
-/// subject.
+/// Every pair of an earlier and a present finding, with and without its rule and subject.
 #[test]
 fn the_classes_are_those_of_the_table() {
     let finding = |applies, level| KeptFinding {
@@ -209,7 +208,8 @@ fn the_classes_are_those_of_the_table() {
         (&None, &open, Class::Undecided),
     ];
     for (before, now, expected) in table {
-        let came_to = |lacked, lacks| class(before.as_ref(), now.as_ref(), || lacked, || lacks);
+        let came_to =
+            |lacked, lacks| finding_class(before.as_ref(), now.as_ref(), || lacked, || lacks);
         assert_eq!(came_to(false, false), expected);
         let there = if before.is_none() {
             Class::Appeared
@@ -223,41 +223,41 @@ fn the_classes_are_those_of_the_table() {
 }
 
 /// A disk with a partition, known by its serial number.
-fn disk(kept: &mut Kept, name: &str, serial: &str, scheduler: &str) {
+fn disk(kept: &mut ReportSnapshot, name: &str, serial: &str, scheduler: &str) {
     let (disk, part) = (Subject::device(name), Subject::device(format!("{name}1")));
-    put(kept, &disk, "device.serial", text(serial));
-    put(kept, &disk, "device.scheduler", text(scheduler));
-    put(kept, &disk, "device.path", text(&format!("/dev/{name}")));
-    put(kept, &part, "device.kind", text("partition"));
-    put(
+    insert(kept, &disk, "device.serial", text(serial));
+    insert(kept, &disk, "device.scheduler", text(scheduler));
+    insert(kept, &disk, "device.path", text(&format!("/dev/{name}")));
+    insert(kept, &part, "device.kind", text("partition"));
+    insert(
         kept,
         &part,
         "device.size",
         text(&format!("1 TiB of {serial}")),
     );
-    put(
+    insert(
         kept,
         &part,
         "device.used_by",
-        words(&format!("member of md{serial}")),
+        word_list(&format!("member of md{serial}")),
     );
 }
 
 #[test]
 fn disks_that_changed_places_are_the_same_disks() {
-    let (mut before, mut now) = (Kept::default(), Kept::default());
+    let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
     disk(&mut before, "sda", "1", "none");
     disk(&mut before, "sdb", "2", "none");
     disk(&mut now, "sdb", "1", "none");
     disk(&mut now, "sda", "2", "bfq");
     for (kept, name) in [(&mut before, "sda1"), (&mut now, "sdb1")] {
-        put(
+        insert(
             kept,
             &Subject::mount("/srv"),
             "mount.source",
             text(&format!("/dev/{name}")),
         );
-        put(
+        insert(
             kept,
             &Subject::boot("/srv"),
             "boot.source",
@@ -276,14 +276,14 @@ fn disks_that_changed_places_are_the_same_disks() {
         .iter()
         .map(|change| (change.subject.name(), change.fact))
         .collect();
-    // The text of fstab is a person's, whatever its disk is called now.
+    // The text of fstab does not change with device names.
     assert_eq!(changed, [("sda", "device.scheduler")]);
     assert!(found.gone.is_empty() && found.appeared.is_empty());
 }
 
 #[test]
 fn a_name_that_another_disk_took_is_a_former_one() {
-    let (mut before, mut now) = (Kept::default(), Kept::default());
+    let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
     disk(&mut before, "sda", "1", "none");
     disk(&mut before, "sdb", "2", "none");
     disk(&mut now, "sda", "2", "none");
@@ -301,15 +301,15 @@ fn a_name_that_another_disk_took_is_a_former_one() {
 }
 
 /// A directory on a mount on a device.
-fn directory(kept: &mut Kept, path: &str, mount: &str) {
+fn directory(kept: &mut ReportSnapshot, path: &str, mount: &str) {
     let target = Subject::target(path);
-    put(kept, &target, "target.path", text("a path"));
-    put(kept, &Subject::mount(mount), "mount.fstype", text("ext4"));
-    kept.verdicts.insert(target.clone(), Standing::Durable);
-    let place = KeptTarget {
+    insert(kept, &target, "target.path", text("a path"));
+    insert(kept, &Subject::mount(mount), "mount.fstype", text("ext4"));
+    kept.verdicts.insert(target.clone(), VerdictKind::Durable);
+    let place = TargetSnapshot {
         mount: Some(Subject::mount(mount)),
         device: Some(Subject::device("sda1")),
-        ..KeptTarget::default()
+        ..TargetSnapshot::default()
     };
     kept.targets.insert(target, place);
 }
@@ -317,7 +317,7 @@ fn directory(kept: &mut Kept, path: &str, mount: &str) {
 #[test]
 fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
     let report = |path: &str, mount: &str| {
-        let mut kept = Kept::default();
+        let mut kept = ReportSnapshot::default();
         directory(&mut kept, path, mount);
         kept
     };
@@ -346,27 +346,27 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
         gone.appeared,
         [Subject::mount("/data"), Subject::target("/data/pg")]
     );
-    // Who asked for another directory did not lose the first.
+    // Checking another directory does not mean that the first is gone.
     let (mut one, mut other) = (before, report("/srv/pg16", "/srv"));
-    one.made.asked = Some("/srv/pg".to_owned());
-    other.made.asked = Some("/srv/pg16".to_owned());
+    one.origin.asked = Some("/srv/pg".to_owned());
+    other.origin.asked = Some("/srv/pg16".to_owned());
     let asked = difference(&one, &other);
     assert!(
         asked.gone.is_empty() && asked.renamed.is_empty(),
         "{asked:?}"
     );
     assert_eq!(asked.remarks.len(), 1);
-    // The same in other words is the same.
+    // The same target under another name is the same.
     let mut again = one.clone();
-    again.made.asked = Some("./pg".to_owned());
+    again.origin.asked = Some("./pg".to_owned());
     assert!(difference(&one, &again).remarks.is_empty());
 }
 
-fn measured(kept: &mut Kept, target: &Subject, median: f64) {
+fn add_measurement(kept: &mut ReportSnapshot, target: &Subject, median: f64) {
     let rounds_us: Vec<f64> = (0..40)
         .map(|i| median * (1.0 + 0.01 * f64::from(i % 3)))
         .collect();
-    let row = KeptRow {
+    let row = RowSnapshot {
         as_server: true,
         median_us: Estimate {
             value: median,
@@ -378,9 +378,9 @@ fn measured(kept: &mut Kept, target: &Subject, median: f64) {
     let rows = [Method::Fdatasync, Method::Fsync].map(|method| ((method, 1), row.clone()));
     kept.probes.insert(
         target.clone(),
-        KeptProbe {
+        ProbeSnapshot {
             rows: rows.into(),
-            ..KeptProbe::default()
+            ..ProbeSnapshot::default()
         },
     );
 }
@@ -393,31 +393,31 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
         Subject::device("sdb"),
     );
     let report = |median, scheduler: &str, verdict: &str| {
-        let mut kept = Kept::default();
-        let concerned = KeptTarget {
+        let mut kept = ReportSnapshot::default();
+        let concerned = TargetSnapshot {
             subjects: vec![target.clone(), disk.clone()],
-            ..KeptTarget::default()
+            ..TargetSnapshot::default()
         };
         kept.targets.insert(target.clone(), concerned);
-        put(&mut kept, &disk, "device.scheduler", text(scheduler));
-        put(&mut kept, &beside, "device.scheduler", text(scheduler));
-        put(&mut kept, &disk, "device.cache", text(verdict));
-        put(&mut kept, &disk, "device.size", text(verdict));
-        put(&mut kept, &Subject::host(), "kernel.release", text(verdict));
-        measured(&mut kept, &target, median);
+        insert(&mut kept, &disk, "device.scheduler", text(scheduler));
+        insert(&mut kept, &beside, "device.scheduler", text(scheduler));
+        insert(&mut kept, &disk, "device.cache", text(verdict));
+        insert(&mut kept, &disk, "device.size", text(verdict));
+        insert(&mut kept, &Subject::host(), "kernel.release", text(verdict));
+        add_measurement(&mut kept, &target, median);
         kept
     };
     let before = report(100.0, "none", "6.1");
     for (median, moved, causes) in [
-        (100.0, Moved::Not, 0),
-        (103.0, Moved::Not, 0),
-        (200.0, Moved::Slower, 2),
-        (50.0, Moved::Faster, 2),
+        (100.0, ShiftDirection::Not, 0),
+        (103.0, ShiftDirection::Not, 0),
+        (200.0, ShiftDirection::Slower, 2),
+        (50.0, ShiftDirection::Faster, 2),
     ] {
         let found = difference(&before, &report(median, "bfq", "6.12"));
         let probe = &found.probes[0];
         assert_eq!(
-            (probe.moved(), probe.likely_causes.len()),
+            (probe.main_shift(), probe.likely_causes.len()),
             (Some(moved), causes),
             "{probe:?}"
         );
@@ -429,32 +429,32 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
         );
     }
     let unexplained = difference(&before, &report(200.0, "none", "6.1"));
-    assert!(unexplained.probes[0].likely_causes.is_empty() && unexplained.has_lasting());
+    assert!(unexplained.probes[0].likely_causes.is_empty() && unexplained.has_lasting_changes());
     let mut doubted = report(200.0, "bfq", "6.1");
     doubted
         .probes
         .values_mut()
         .for_each(|probe| probe.doubts = vec!["somebody else wrote".to_owned()]);
-    assert_eq!(difference(&before, &doubted).probes[0].moved(), None);
+    assert_eq!(difference(&before, &doubted).probes[0].main_shift(), None);
 }
 
 #[test]
 fn what_only_one_version_reads_is_no_change() {
-    let (mut before, mut now) = (Kept::default(), Kept::default());
+    let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
     let disk = Subject::device("sda");
-    put(&mut before, &disk, "device.model", text("a"));
-    put(&mut now, &disk, "device.model", text("a"));
-    put(&mut now, &disk, "device.scheduler", text("none"));
+    insert(&mut before, &disk, "device.model", text("a"));
+    insert(&mut now, &disk, "device.model", text("a"));
+    insert(&mut now, &disk, "device.scheduler", text("none"));
     assert_eq!(difference(&before, &now).facts.len(), 1);
-    now.made.walwise = "later".to_owned();
+    now.origin.walwise = "later".to_owned();
     let later = difference(&before, &now);
     assert!(
         later.facts.is_empty() && later.remarks.len() == 1,
         "{later:?}"
     );
-    now.made.walwise = before.made.walwise.clone();
+    now.origin.walwise = before.origin.walwise.clone();
     assert!(difference(&before, &now).remarks.is_empty());
-    now.made.pack = "other".to_owned();
+    now.origin.pack = "other".to_owned();
     assert_eq!(
         difference(&before, &now).remarks.len(),
         1,
@@ -465,8 +465,8 @@ fn what_only_one_version_reads_is_no_change() {
 #[test]
 fn another_host_is_said() {
     let host = |name: &str| {
-        let mut kept = Kept::default();
-        kept.made.host = name.to_owned();
+        let mut kept = ReportSnapshot::default();
+        kept.origin.host = name.to_owned();
         kept
     };
     assert!(!difference(&host("db7"), &host("db8")).same_host);

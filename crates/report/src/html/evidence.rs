@@ -1,21 +1,21 @@
-//! Every finding with its place in the document, by rule; and the facts they rest on.
+//! Every finding, by rule, each with an id; and the facts they rest on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::anchors;
 use super::markup::{Markup, Tag, tag};
-use super::section::{framed, mark};
+use super::section::{badge, scrollable};
 use crate::Report;
-use crate::telling::{Mark, words};
+use crate::view::{Badge, wording};
 use walwise_judge::rules::{Finding, Outcome};
 use walwise_model::facts::{FactRow, Reading, Scope, Subject, catalog};
 
-/// How many facts there is room for beside each target.
-const FACTS: usize = 400;
-/// How many conditions of a finding are told.
-const SEEN: usize = 12;
+/// The number of facts shown for each target.
+const MAX_FACTS: usize = 400;
+/// The number of conditions shown for a finding.
+const MAX_CONDITIONS: usize = 12;
 
-/// What every rule says that applies or is undecided, and of what, the worst first.
+/// Every rule that applies or is undecided, with its findings, the worst first.
 pub fn findings(report: &Report) -> Markup {
     let mut order: Vec<&str> = Vec::new();
     let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
@@ -28,11 +28,11 @@ pub fn findings(report: &Report) -> Markup {
     }
     let rules = order
         .iter()
-        .filter_map(|rule| by_rule.get(rule).map(|all| of_rule(rule, all)));
-    Markup::all(rules)
+        .filter_map(|rule| by_rule.get(rule).map(|all| rule_section(rule, all)));
+    Markup::concat(rules)
 }
 
-fn of_rule(rule: &str, findings: &[&Finding]) -> Markup {
+fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
     let first = findings.first();
     let reason = first.map_or("", |finding| &*finding.because);
     let item = |finding: &Finding| {
@@ -42,12 +42,12 @@ fn of_rule(rule: &str, findings: &[&Finding]) -> Markup {
         } else {
             &*finding.because
         };
-        let seen = seen(finding);
+        let seen = observed_values(finding);
         let mut item = tag("li")
-            .with("id", &anchors::finding(&finding.rule, &finding.subject))
-            .add(mark(&Mark::Level(finding.level, is_open)))
+            .attr("id", &anchors::finding(&finding.rule, &finding.subject))
+            .add(badge(&Badge::Level(finding.level, is_open)))
             .text(" ")
-            .text(&words::subject(&finding.subject))
+            .text(&wording::subject_name(&finding.subject))
             .text(": ")
             .text(&finding.title);
         if !own.is_empty() {
@@ -56,41 +56,43 @@ fn of_rule(rule: &str, findings: &[&Finding]) -> Markup {
         Markup::from(if seen.is_empty() {
             item
         } else {
-            item.add(tag("p").with("class", "dim").text(&seen))
+            item.add(tag("p").attr("class", "dim").text(&seen))
         })
     };
     let heading = tag("h3")
-        .with("id", &anchors::rule(rule))
+        .attr("id", &anchors::rule(rule))
         .add(tag("code").text(rule));
-    let list = tag("ul").adding(findings.iter().map(|finding| item(finding)));
-    Markup::from(heading).and(tag("p").text(reason)).and(list)
+    let list = tag("ul").add_all(findings.iter().map(|finding| item(finding)));
+    Markup::from(heading)
+        .append(tag("p").text(reason))
+        .append(list)
 }
 
-/// What was seen, where the reasons were kept.
-fn seen(finding: &Finding) -> String {
+/// The observed values behind a finding; empty without a trace.
+fn observed_values(finding: &Finding) -> String {
     let Some(trace) = &finding.trace else {
         return String::new();
     };
-    let all = walwise_judge::rules::explain::rows(trace)
+    let all = walwise_judge::rules::explain::trace_rows(trace)
         .into_iter()
-        .filter(|row| !row.seen.is_empty());
+        .filter(|row| !row.reading.is_empty());
     let told: Vec<String> = all
-        .take(SEEN)
-        .map(|row| format!("{}: {}", row.label, row.seen))
+        .take(MAX_CONDITIONS)
+        .map(|row| format!("{}: {}", row.label, row.reading))
         .collect();
     told.join(" · ")
 }
 
-/// The facts that the document tells, those of a subject together: of the host and of what targets
-/// rest on. The rest is in the data.
-pub struct FactsTold<'a> {
+/// The facts in the document, by subject: of the host and of the subjects of targets. The others
+/// are only in the data.
+pub struct FactAppendix<'a> {
     by_subject: BTreeMap<&'a Subject, Vec<FactRow<'a>>>,
-    left: usize,
+    omitted: usize,
 }
 
-impl<'a> FactsTold<'a> {
-    pub fn of(report: &'a Report) -> Self {
-        let room = FACTS.saturating_mul(report.targets.len().max(1));
+impl<'a> FactAppendix<'a> {
+    pub fn from_report(report: &'a Report) -> Self {
+        let room = MAX_FACTS.saturating_mul(report.targets.len().max(1));
         let hops = report
             .verdicts
             .iter()
@@ -104,7 +106,7 @@ impl<'a> FactsTold<'a> {
         let (mut told, mut count) = (
             Self {
                 by_subject: BTreeMap::new(),
-                left: 0,
+                omitted: 0,
             },
             0,
         );
@@ -113,20 +115,19 @@ impl<'a> FactsTold<'a> {
                 count += 1;
                 told.by_subject.entry(row.subject).or_default().push(row);
             } else {
-                told.left = told.left.saturating_add(1);
+                told.omitted = told.omitted.saturating_add(1);
             }
         }
         told
     }
 
-    /// A link to the facts about something, in which nothing stands yet; nothing where none are
-    /// told.
+    /// An empty link to the facts about a subject; `None` where the document has none.
     pub fn link(&self, subject: &Subject) -> Option<Tag> {
-        let to = || tag("a").with("href", &format!("#{}", anchors::facts(subject)));
+        let to = || tag("a").attr("href", &format!("#{}", anchors::facts(subject)));
         self.by_subject.contains_key(subject).then(to)
     }
 
-    /// All of them in one table, and how many found no room.
+    /// All of them in one table, and the number of omitted ones.
     pub fn table(&self) -> Markup {
         if self.by_subject.is_empty() {
             return Markup::default();
@@ -134,35 +135,37 @@ impl<'a> FactsTold<'a> {
         let group = |(subject, rows): (&&Subject, &Vec<FactRow<'_>>)| {
             let name = tag("code").text(&subject.to_string());
             let head = tag("th")
-                .with("colspan", "3")
-                .with("scope", "colgroup")
+                .attr("colspan", "3")
+                .attr("scope", "colgroup")
                 .add(name);
             tag("tbody")
-                .with("id", &anchors::facts(subject))
+                .attr("id", &anchors::facts(subject))
                 .add(tag("tr").add(head))
-                .adding(rows.iter().map(fact))
+                .add_all(rows.iter().map(fact_row))
         };
         let heads =
-            ["fact", "value", "read from"].map(|name| tag("th").with("scope", "col").text(name));
+            ["fact", "value", "read from"].map(|name| tag("th").attr("scope", "col").text(name));
         let table = tag("table")
-            .with("class", "facts")
-            .add(tag("thead").add(tag("tr").adding(heads)))
-            .adding(self.by_subject.iter().map(group));
-        let all = Markup::from(framed("Table: facts", table));
-        if self.left == 0 {
+            .attr("class", "facts")
+            .add(tag("thead").add(tag("tr").add_all(heads)))
+            .add_all(self.by_subject.iter().map(group));
+        let all = Markup::from(scrollable("Table: facts", table));
+        if self.omitted == 0 {
             return all;
         }
         let more = format!(
-            "{} more facts are in the data of this document, and in walwise facts.",
-            self.left
+            "{} more facts are in the data of this page and in `walwise facts`.",
+            self.omitted
         );
-        all.and(tag("p").text(&more))
+        all.append(tag("p").text(&more))
     }
 }
 
-fn fact(row: &FactRow<'_>) -> Tag {
+fn fact_row(row: &FactRow<'_>) -> Tag {
     let (value, from) = match row.reading {
-        Reading::Known { value, source } => (catalog::show(row.fact, value), source.to_string()),
+        Reading::Known { value, source } => {
+            (catalog::format_value(row.fact, value), source.to_string())
+        }
         Reading::Unknown {
             why,
             detail,
@@ -174,20 +177,20 @@ fn fact(row: &FactRow<'_>) -> Tag {
                 format!("{why}: {detail}")
             };
             (
-                format!("not known: {why}"),
+                format!("unknown: {why}"),
                 remedy.as_ref().map(ToString::to_string).unwrap_or_default(),
             )
         }
     };
-    tag("tr").adding([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
+    tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
 }
 
-/// A fold with a heading. One that is an appendix is printed only where it is open.
-pub fn fold(heading: &str, id: &str, is_appendix: bool, inner: Markup) -> Markup {
-    let summary = tag("summary").add(tag("h2").with("id", id).text(heading));
+/// A fold with a heading. An appendix is printed only where it is open.
+pub fn collapsible(heading: &str, id: &str, is_appendix: bool, inner: Markup) -> Markup {
+    let summary = tag("summary").add(tag("h2").attr("id", id).text(heading));
     let fold = tag("details");
     let fold = if is_appendix {
-        fold.with("class", "appendix")
+        fold.attr("class", "appendix")
     } else {
         fold
     };

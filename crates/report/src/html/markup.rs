@@ -1,16 +1,15 @@
-//! HTML that is being written, in which nothing from the machine becomes markup: elements and
-//! attributes are words of this program, and everything else passes through [`Markup::text`] or
-//! [`Tag::with`].
+//! Builds HTML in which no text from the host becomes markup: elements and attributes are constants
+//! of this program, everything else passes through [`Markup::text`] or [`Tag::with`].
 
-use crate::telling::flush::UNBROKEN;
-use crate::telling::{Fragment, Phrase};
-use walwise_model::quote::comment;
-use walwise_model::text::push_escaped;
+use crate::view::flush::NO_BREAK_SPACE;
+use crate::view::{RichText, TextSpan};
+use walwise_model::escape::comment;
+use walwise_model::text::push_xml_escaped;
 
 #[derive(Clone, Debug, Default)]
 pub struct Markup(String);
 
-/// An element that is being written.
+/// An element under construction.
 #[derive(Clone, Debug)]
 pub struct Tag {
     name: &'static str,
@@ -18,16 +17,14 @@ pub struct Tag {
     inner: Markup,
 }
 
-/// Elements within a line, behind which no line ends.
+/// Inline elements, which no newline follows.
 const INLINE: [&str; 13] = [
     "a", "b", "bdi", "code", "h2", "h3", "span", "strong", "td", "th", "text", "title", "dt",
 ];
 
-/// Elements that end where the next one of their kind begins, or what they stand in ends (HTML,
-/// "Optional tags").
-const WITHOUT_END: [&str; 3] = ["td", "th", "tr"];
+/// Elements without an end tag (HTML, "Optional tags").
+const OPTIONAL_END: [&str; 3] = ["td", "th", "tr"];
 
-/// An element of this name.
 pub fn tag(name: &'static str) -> Tag {
     Tag {
         name,
@@ -43,65 +40,61 @@ impl Markup {
         Self(out)
     }
 
-    /// Markup of this program.
-    pub fn fixed(markup: &'static str) -> Self {
+    /// Markup written in this program.
+    pub fn from_static(markup: &'static str) -> Self {
         Self(markup.to_owned())
     }
 
-    /// Data for programs, in an element that browsers do not run. It is JSON, in which `<` stands
-    /// in texts alone, and there it may be written as an escape. No text has a line break, so the
-    /// indentation of lines says nothing and stays away.
-    pub fn data(json: &str) -> Self {
+    /// JSON for a script element that browsers do not run. JSON has `<` only inside strings, where
+    /// it can be escaped. No string contains a line break, so indentation can be dropped.
+    pub fn json_data(json: &str) -> Self {
         let lines = json
             .lines()
             .flat_map(|line| [line.trim_start_matches(' '), "\n"]);
         Self(lines.collect::<String>().replace('<', "\\u003c"))
     }
 
-    /// A sentence with its names marked.
-    pub fn phrase(phrase: &Phrase) -> Self {
+    pub fn rich_text(phrase: &RichText) -> Self {
         phrase
-            .fragments()
+            .spans()
             .iter()
             .fold(Self::default(), |all, fragment| match fragment {
-                Fragment::Plain(words) => all.and(Self::text(words)),
-                Fragment::Code(name) if name.is_empty() => all,
-                Fragment::Code(name) => all.and(tag("code").text(name)),
-                Fragment::Command(command) => all.and(tag("code").text(command)),
-                Fragment::Strong(words) => all.and(tag("strong").text(words)),
-                Fragment::Verdict(words) => all.and(tag("strong").text(&words.to_uppercase())),
-                Fragment::Further(heading) => {
-                    all.and(Self::text(&format!("see “{heading}” below")))
+                TextSpan::Plain(words) => all.append(Self::text(words)),
+                TextSpan::Code(name) if name.is_empty() => all,
+                TextSpan::Code(name) => all.append(tag("code").text(name)),
+                TextSpan::Command(command) => all.append(tag("code").text(command)),
+                TextSpan::Strong(words) => all.append(tag("strong").text(words)),
+                TextSpan::Verdict(words) => all.append(tag("strong").text(&words.to_uppercase())),
+                TextSpan::SeeSection(heading) => {
+                    all.append(Self::text(&format!("see “{heading}” below")))
                 }
             })
     }
 
-    /// The same with more behind it.
+    /// Appends markup.
     #[must_use]
-    pub fn and(mut self, more: impl Into<Self>) -> Self {
+    pub fn append(mut self, more: impl Into<Self>) -> Self {
         self.0.push_str(&more.into().0);
         self
     }
 
-    /// All of them, one behind the other.
-    pub fn all<M: Into<Self>>(pieces: impl IntoIterator<Item = M>) -> Self {
-        pieces.into_iter().fold(Self::default(), Self::and)
+    pub fn concat<M: Into<Self>>(pieces: impl IntoIterator<Item = M>) -> Self {
+        pieces.into_iter().fold(Self::default(), Self::append)
     }
 
-    /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub fn finish(self) -> String {
+    pub fn into_string(self) -> String {
         self.0
     }
 }
 
 impl Tag {
-    /// The same with an attribute.
+    /// Adds an attribute.
     #[must_use]
-    pub fn with(mut self, attribute: &'static str, value: &str) -> Self {
+    pub fn attr(mut self, attribute: &'static str, value: &str) -> Self {
         self.attributes.push(' ');
         self.attributes.push_str(attribute);
         self.attributes.push_str("=\"");
@@ -110,49 +103,48 @@ impl Tag {
         self
     }
 
-    /// The same with words in it.
+    /// Adds text.
     #[must_use]
     pub fn text(self, words: &str) -> Self {
         self.add(Markup::text(words))
     }
 
-    /// The same with words that are drawn in a picture. They stand as character data: browsers draw
-    /// it, and browsers without pictures pass over it. Nothing is escaped there, so a sign of
-    /// markup becomes its like.
+    /// Adds text inside an SVG. It is CDATA, which browsers without SVG skip. CDATA has no escapes,
+    /// so markup characters are replaced by similar ones.
     #[must_use]
-    pub fn drawn(self, words: &str) -> Self {
+    pub fn add_cdata(self, words: &str) -> Self {
         let like = |c| match c {
             '<' => '‹',
             '>' => '›',
             '&' => '＆',
             c => c,
         };
-        let words = comment::inline(words).chars().map(like).collect();
-        self.add(Markup::fixed("<![CDATA["))
+        let words = comment::escape_line(words).chars().map(like).collect();
+        self.add(Markup::from_static("<![CDATA["))
             .add(Markup(words))
-            .add(Markup::fixed("]]>"))
+            .add(Markup::from_static("]]>"))
     }
 
-    /// The same with lines in it, which end where they end.
+    /// Adds lines, each with a newline.
     #[must_use]
-    pub fn text_lines(self, lines: &str) -> Self {
+    pub fn add_lines(self, lines: &str) -> Self {
         let lines = lines
             .lines()
-            .map(|line| Markup::text(line).and(Markup::fixed("\n")));
-        self.adding(lines)
+            .map(|line| Markup::text(line).append(Markup::from_static("\n")));
+        self.add_all(lines)
     }
 
-    /// The same with markup in it.
+    /// Adds markup.
     #[must_use]
     pub fn add(mut self, inner: impl Into<Markup>) -> Self {
-        self.inner = self.inner.and(inner);
+        self.inner = self.inner.append(inner);
         self
     }
 
-    /// The same with several pieces in it.
+    /// Adds several pieces of markup.
     #[must_use]
-    pub fn adding<M: Into<Markup>>(self, pieces: impl IntoIterator<Item = M>) -> Self {
-        self.add(Markup::all(pieces))
+    pub fn add_all<M: Into<Markup>>(self, pieces: impl IntoIterator<Item = M>) -> Self {
+        self.add(Markup::concat(pieces))
     }
 }
 
@@ -166,7 +158,7 @@ impl From<Tag> for Markup {
     ) -> Self {
         let end = if INLINE.contains(&name) { "" } else { "\n" };
         let inner = inner.0;
-        if WITHOUT_END.contains(&name) {
+        if OPTIONAL_END.contains(&name) {
             return Self(format!("<{name}{attributes}>{inner}{end}"));
         }
         Self(format!("<{name}{attributes}>{inner}</{name}>{end}"))
@@ -174,13 +166,13 @@ impl From<Tag> for Markup {
 }
 
 fn escape(out: &mut String, words: &str) {
-    for (at, piece) in words.split(UNBROKEN).enumerate() {
+    for (at, piece) in words.split(NO_BREAK_SPACE).enumerate() {
         if at > 0 {
             out.push_str("&#160;");
         }
-        comment::inline(piece)
+        comment::escape_line(piece)
             .chars()
-            .for_each(|c| push_escaped(out, c));
+            .for_each(|c| push_xml_escaped(out, c));
     }
 }
 
@@ -193,23 +185,23 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_markup(words in prop_oneof![any::<String>(), "[<>&\"'/a-z!\\-\u{202e}\n ]{0,40}"]) {
-            let markup = Markup::from(tag("p").with("title", &words).text(&words)).finish();
+            let markup = Markup::from(tag("p").attr("title", &words).text(&words)).into_string();
             prop_assert_eq!(markup.matches('<').count(), 2, "{}", markup);
             prop_assert_eq!(markup.matches('"').count(), 2, "{}", markup);
-            prop_assert!(!markup.trim_end().chars().any(walwise_model::text::is_treacherous), "{}", markup);
+            prop_assert!(!markup.trim_end().chars().any(walwise_model::text::is_display_unsafe), "{}", markup);
         }
 
         #[test]
         fn what_is_drawn_ends_no_character_data(words in prop_oneof![any::<String>(), "[<>&\\]\\[!CDAT\u{202e}\n ]{0,40}"]) {
-            let markup = Markup::from(tag("text").drawn(&words)).finish();
+            let markup = Markup::from(tag("text").add_cdata(&words)).into_string();
             let inner = markup.strip_prefix("<text><![CDATA[").unwrap().strip_suffix("]]></text>").unwrap();
-            prop_assert!(!inner.contains(['<', '>', '&']) && !inner.chars().any(walwise_model::text::is_treacherous), "{}", markup);
+            prop_assert!(!inner.contains(['<', '>', '&']) && !inner.chars().any(walwise_model::text::is_display_unsafe), "{}", markup);
         }
 
         #[test]
         fn data_ends_no_element_and_comes_back(words: String) {
             let json = serde_json::to_string(&format!("</script><!--{words}")).unwrap();
-            let data = Markup::data(&json).finish();
+            let data = Markup::json_data(&json).into_string();
             prop_assert!(!data.contains('<') && data.ends_with('\n'), "{}", data);
             prop_assert_eq!(
                 serde_json::from_str::<String>(&data).unwrap(),

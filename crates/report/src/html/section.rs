@@ -1,43 +1,45 @@
-//! Draws the sections of [`crate::telling`]: sentences, lists, tables, steps with their commands.
+//! Renders the sections of [`crate::telling`] as HTML: sentences, lists, tables, steps with their
+//! commands.
 
 use super::markup::{Markup, Tag, tag};
-use super::{anchors, class};
+use super::{anchors, tone_class};
 use crate::LayerRow;
-use crate::telling::{
-    Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Phrase, Rank, Section,
+use crate::text::layer_cells;
+use crate::view::{
+    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
+    RichText, Section,
 };
-use crate::text::layer;
-use walwise_model::quote::Command;
+use walwise_model::escape::Command;
 use walwise_model::text::page::TextBuilder;
 
-/// A group of sections: what concerns a whole target under a heading, each part of it in a fold.
-/// Parts with steps are open in an open group.
-pub fn group(sections: &[Section], open: bool) -> Markup {
-    Markup::all(sections.iter().map(|one| section(one, open)))
+/// Renders sections: top ones under a heading, parts in folds. In an open group, parts with steps
+/// are open.
+pub fn render_sections(sections: &[Section], open: bool) -> Markup {
+    Markup::concat(sections.iter().map(|one| section(one, open)))
 }
 
 fn section(section: &Section, open: bool) -> Markup {
-    let heading = Markup::phrase(&section.heading);
-    let lead = Markup::phrase(&section.lead);
+    let heading = Markup::rich_text(&section.heading);
+    let lead = Markup::rich_text(&section.lead);
     let lead = if lead.is_empty() {
         lead
     } else {
         tag("p").add(lead).into()
     };
-    let inner = lead.and(Markup::all(section.elements.iter().map(element)));
+    let inner = lead.append(Markup::concat(section.elements.iter().map(element)));
     if heading.is_empty() {
         return inner;
     }
-    match section.rank {
-        Rank::Top => Markup::from(tag("h2").add(heading)).and(inner),
-        Rank::Part => {
+    match section.heading_level {
+        HeadingLevel::Top => Markup::from(tag("h2").add(heading)).append(inner),
+        HeadingLevel::Part => {
             let has_steps = section
                 .elements
                 .iter()
                 .any(|one| matches!(one, Element::Instructions(_)));
             let fold = tag("details");
             let fold = if open && has_steps {
-                fold.with("open", "")
+                fold.attr("open", "")
             } else {
                 fold
             };
@@ -50,26 +52,27 @@ fn section(section: &Section, open: bool) -> Markup {
 
 fn element(element: &Element) -> Markup {
     match element {
-        Element::Sentence(says) => tag("p").add(Markup::phrase(says)).into(),
-        Element::Bullets(Bullets { head: [], bullets }) => list(bullets.iter().map(item)),
+        Element::Sentence(says) => tag("p").add(Markup::rich_text(says)).into(),
+        Element::Bullets(Bullets { head: [], bullets }) => list(bullets.iter().map(bullet_item)),
         Element::Bullets(bullets) => bullet_table(bullets),
-        Element::Grid(grid) => figures(grid),
+        Element::Grid(grid) => grid_table(grid),
         Element::Stack(layers) => stack(layers),
         Element::Instructions(steps) => instructions(steps),
     }
 }
 
-/// A list; nothing without items.
+/// A list; empty without items.
 pub fn list(items: impl Iterator<Item = Markup>) -> Markup {
     let items: Vec<Tag> = items.map(|item| tag("li").add(item)).collect();
     if items.is_empty() {
         Markup::default()
     } else {
-        tag("ul").adding(items).into()
+        tag("ul").add_all(items).into()
     }
 }
 
-/// A table that scrolls by itself where it is too wide. Columns without a name have no head.
+/// A table that scrolls where it is too wide; columns without a name have no head. `right` aligns
+/// columns.
 pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) -> Markup {
     let class = |at: usize| {
         if right.get(at) == Some(&true) {
@@ -80,13 +83,13 @@ pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) 
     };
     let aligned = |cell: Tag, at: usize| match class(at) {
         "" => cell,
-        class => cell.with("class", class),
+        class => cell.attr("class", class),
     };
     let heads = head.iter().enumerate().map(|(at, name)| {
         let cell = if name.is_empty() {
             tag("td")
         } else {
-            tag("th").with("scope", "col").text(name)
+            tag("th").attr("scope", "col").text(name)
         };
         aligned(cell, at)
     });
@@ -95,34 +98,39 @@ pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) 
             .into_iter()
             .enumerate()
             .map(|(at, cell)| aligned(tag("td").add(cell), at));
-        tag("tr").adding(cells)
+        tag("tr").add_all(cells)
     };
     let table = tag("table")
-        .add(tag("thead").add(tag("tr").adding(heads)))
-        .add(tag("tbody").adding(rows.into_iter().map(row)));
-    framed(&format!("Table: {name}"), table).into()
+        .add(tag("thead").add(tag("tr").add_all(heads)))
+        .add(tag("tbody").add_all(rows.into_iter().map(row)));
+    scrollable(&format!("Table: {name}"), table).into()
 }
 
-/// What scrolls by itself where it is too wide, so that the keyboard reaches it.
-pub fn framed(label: &str, inner: impl Into<Markup>) -> Tag {
+/// A frame that scrolls where its content is too wide, reachable by keyboard.
+pub fn scrollable(label: &str, inner: impl Into<Markup>) -> Tag {
     let frame = tag("div")
-        .with("class", "scroll")
-        .with("tabindex", "0")
-        .with("role", "group");
-    frame.with("aria-label", label).add(inner)
+        .attr("class", "scroll")
+        .attr("tabindex", "0")
+        .attr("role", "group");
+    frame.attr("aria-label", label).add(inner)
 }
 
-pub fn figures(grid: &Grid) -> Markup {
+pub fn grid_table(grid: &Grid) -> Markup {
     let rows = grid
         .rows
         .iter()
-        .map(|row| row.iter().map(Markup::phrase).collect())
+        .map(|row| row.iter().map(Markup::rich_text).collect())
         .collect();
-    table(&named(&grid.head), &grid.head, &grid.right, rows)
+    table(
+        &table_name(&grid.head),
+        &grid.head,
+        &grid.right_aligned,
+        rows,
+    )
 }
 
-/// A table is named by its first columns.
-fn named(head: &[&str]) -> String {
+/// The accessible name of a table: its first two columns.
+fn table_name(head: &[&str]) -> String {
     let names: Vec<&str> = head
         .iter()
         .copied()
@@ -134,64 +142,65 @@ fn named(head: &[&str]) -> String {
 
 fn stack(layers: &[LayerRow]) -> Markup {
     let mut page = TextBuilder::unbounded();
-    page.table(0, &layers.iter().map(layer).collect::<Vec<_>>(), &[]);
-    framed("Table: stack", tag("pre").text_lines(&page.finish())).into()
+    page.table(0, &layers.iter().map(layer_cells).collect::<Vec<_>>(), &[]);
+    scrollable("Table: stack", tag("pre").add_lines(&page.finish())).into()
 }
 
-/// A word in front, which is coloured by what it means.
-pub fn mark(mark: &Mark) -> Markup {
-    if let Mark::Setting(setting) = mark {
-        return Markup::phrase(setting);
+/// A badge, coloured by its tone.
+pub fn badge(mark: &Badge) -> Markup {
+    if let Badge::Setting(setting) = mark {
+        return Markup::rich_text(setting);
     }
     tag("span")
-        .with("class", class(mark.tone()))
-        .text(&mark.words())
+        .attr("class", tone_class(mark.tone()))
+        .text(&mark.text())
         .into()
 }
 
-/// A rule, as a link to what it says where the document has that.
-pub fn rule(id: &str) -> Markup {
+/// A link to the section of a rule.
+pub fn rule_link(id: &str) -> Markup {
     tag("a")
-        .with("href", &format!("#{}", anchors::rule(id)))
+        .attr("href", &format!("#{}", anchors::rule(id)))
         .add(tag("code").text(id))
         .into()
 }
 
-fn item(bullet: &Bullet) -> Markup {
+fn bullet_item(bullet: &Bullet) -> Markup {
     let mut out = Markup::default();
-    for one in &bullet.marks {
-        out = out.and(mark(one)).and(Markup::fixed(": "));
+    for one in &bullet.badges {
+        out = out.append(badge(one)).append(Markup::from_static(": "));
     }
-    if !bullet.of.is_empty() {
-        out = out.and(Markup::text(&bullet.of)).and(Markup::fixed(": "));
-    }
-    out = out.and(Markup::phrase(&bullet.says));
-    if !bullet.aside.is_empty() {
+    if !bullet.subject.is_empty() {
         out = out
-            .and(Markup::fixed(" ("))
-            .and(Markup::phrase(&bullet.aside))
-            .and(Markup::fixed(")"));
+            .append(Markup::text(&bullet.subject))
+            .append(Markup::from_static(": "));
     }
-    out.and(details(&bullet.beneath))
+    out = out.append(Markup::rich_text(&bullet.text));
+    if !bullet.note.is_empty() {
+        out = out
+            .append(Markup::from_static(" ("))
+            .append(Markup::rich_text(&bullet.note))
+            .append(Markup::from_static(")"));
+    }
+    out.append(details(&bullet.details))
 }
 
-/// What stands in the cells of a table.
-const CELLS: Cells<Markup> = Cells {
+const CELL_RENDERERS: CellRenderer<Markup> = CellRenderer {
     text: Markup::text,
     code: |name| tag("code").text(name).into(),
-    phrase: Markup::phrase,
-    mark,
-    told: |bullet| Markup::phrase(&bullet.says).and(details(&bullet.beneath)),
+    rich_text: Markup::rich_text,
+    badge,
+    bullet: |bullet| Markup::rich_text(&bullet.text).append(details(&bullet.details)),
 };
 
 fn bullet_table(bullets: &Bullets) -> Markup {
-    let (head, rows) = bullets.table(&CELLS);
-    table(&named(&head), &head, &[], rows)
+    let (head, rows) = bullets.table(&CELL_RENDERERS);
+    table(&table_name(&head), &head, &[], rows)
 }
 
-/// Steps in a table, then each with its reasons and commands.
+/// A table of steps, then each with its reasons and commands.
 fn instructions(steps: &[Instruction]) -> Markup {
-    let numbered = Instruction::table(steps, &CELLS);
+    let numbered = Instruction::table(steps, &CELL_RENDERERS);
     let mut out = Markup::default();
     if !numbered.is_empty() {
         out = table("steps", &Instruction::HEAD, &[true], numbered);
@@ -202,47 +211,47 @@ fn instructions(steps: &[Instruction]) -> Markup {
             .map(|number| format!("{number}. "))
             .unwrap_or_default();
         let heading = tag("h4").text(&number).add(tag("code").text(step.setting));
-        out = out.and(heading.text(&format!(" of {}: {}", step.of, step.change)));
-        out = out.and(match &step.beneath {
+        out = out.append(heading.text(&format!(" of {}: {}", step.subject, step.change)));
+        out = out.append(match &step.details {
             Some(beneath) => details(beneath),
-            None => tag("p").text("As told above.").into(),
+            None => tag("p").text("As above.").into(),
         });
     }
     out
 }
 
-/// What stands beneath a bullet or a step.
+/// The details of a bullet or a step.
 pub fn details(all: &[Detail]) -> Markup {
-    Markup::all(all.iter().map(|detail| {
+    Markup::concat(all.iter().map(|detail| {
         match detail {
-            Detail::Sentence(says) | Detail::More(says) => {
-                tag("p").add(Markup::phrase(says)).into()
+            Detail::Sentence(says) | Detail::Continuation(says) => {
+                tag("p").add(Markup::rich_text(says)).into()
             }
-            Detail::Field(label, says) | Detail::Aside(label, says) => field(label, says),
-            Detail::Becomes { whole, .. } => whole
+            Detail::Field(label, says) | Detail::Verbose(label, says) => labelled(label, says),
+            Detail::Diff { result: whole, .. } => whole
                 .as_ref()
-                .map(|whole| field("becomes", &Phrase::code(whole)))
+                .map(|whole| labelled("result", &RichText::code(whole)))
                 .unwrap_or_default(),
             Detail::Commands(label, commands) => {
                 let label = if label.is_empty() {
                     Markup::default()
                 } else {
-                    field(label, &Phrase::default())
+                    labelled(label, &RichText::default())
                 };
                 let lines: Vec<&str> = commands.iter().map(Command::as_str).collect();
-                label.and(tag("pre").text_lines(&lines.join("\n")))
+                label.append(tag("pre").add_lines(&lines.join("\n")))
             }
-            Detail::Own(one) => {
-                let says = Phrase::code(&one.command).and(format!(" — {}", one.sentence()));
-                field(one.purpose.word(), &says)
+            Detail::UserCommand(one) => {
+                let says = RichText::code(&one.command).append(format!(" — {}", one.sentence()));
+                labelled(one.purpose.as_str(), &says)
             }
         }
     }))
 }
 
-fn field(label: &str, says: &Phrase) -> Markup {
+fn labelled(label: &str, says: &RichText) -> Markup {
     let label = tag("span")
-        .with("class", "label")
+        .attr("class", "label")
         .text(&format!("{label}: "));
-    tag("p").add(label).add(Markup::phrase(says)).into()
+    tag("p").add(label).add(Markup::rich_text(says)).into()
 }

@@ -1,49 +1,54 @@
-//! A trial as one document of the same house: what it answers first, then a picture and the figures
-//! of each load, the bare extent, what a reader has to know; and the record inside, as data.
+//! A trial as one HTML document: first the answer, then chart and figures of each load, the bare
+//! extent and notes; and the record as data.
 
 use super::chart::forest;
 use super::markup::{Markup, tag};
 use super::{page, section};
 use crate::json;
-use walwise_measure::trial::{LoadResult, TableCell, TableOfLoad, TrialRecord, tell};
+use walwise_measure::trial::{LoadResult, LoadTable, TableCell, TrialRecord, trial_view};
 
 pub fn render(record: &TrialRecord) -> String {
-    let told = tell(record);
+    let told = trial_view(record);
     let results = record.results();
-    let answers = told.loads.iter().filter(|part| part.decides).map(|part| {
-        tag("p")
-            .with("class", "verdict")
-            .add(tag("strong").text(&part.title))
-            .text(&format!(": {}", part.sentence))
-    });
-    let head = told.head.iter().map(|line| tag("p").text(line));
+    let answers = told
+        .loads
+        .iter()
+        .filter(|part| part.is_deciding)
+        .map(|part| {
+            tag("p")
+                .attr("class", "verdict")
+                .add(tag("strong").text(&part.title))
+                .text(&format!(": {}", part.sentence))
+        });
+    let head = told.header.iter().map(|line| tag("p").text(line));
     let glance = tag("section")
-        .with("id", "glance")
+        .attr("id", "glance")
         .add(tag("h2").text("At a glance"))
-        .adding(answers)
-        .adding(head);
+        .add_all(answers)
+        .add_all(head);
     let (deciding, others): (Vec<_>, Vec<_>) = told
         .loads
         .iter()
         .enumerate()
-        .partition(|(_, part)| part.decides);
-    let of = |(at, part): &(usize, &TableOfLoad)| load(record, part, results.get(*at), *at + 1);
+        .partition(|(_, part)| part.is_deciding);
+    let of =
+        |(at, part): &(usize, &LoadTable)| load_section(record, part, results.get(*at), *at + 1);
     let floor = forest::strip(record, told.loads.len() + 1).map(|strip| {
         tag("section")
-            .with("id", "floor")
+            .attr("id", "floor")
             .add(tag("h2").text("The bare extent"))
             .add(strip)
     });
     let notes = section::list(told.notes.iter().map(|note| Markup::text(note)));
     let notes = tag("section")
-        .with("id", "notes")
+        .attr("id", "notes")
         .add(tag("h2").text("Notes"))
         .add(notes);
     let body = Markup::from(glance)
-        .and(Markup::all(deciding.iter().map(of)))
-        .and(Markup::all(others.iter().map(of)))
-        .and(Markup::all(floor))
-        .and(notes);
+        .append(Markup::concat(deciding.iter().map(of)))
+        .append(Markup::concat(others.iter().map(of)))
+        .append(Markup::concat(floor))
+        .append(notes);
     let title = format!("Trial of file systems in {}", record.directory);
     page(
         &title,
@@ -53,22 +58,22 @@ pub fn render(record: &TrialRecord) -> String {
     )
 }
 
-/// A load: open where it decides, in a fold otherwise.
-fn load(
+/// A load: open if it decides, folded otherwise.
+fn load_section(
     record: &TrialRecord,
-    part: &TableOfLoad,
+    part: &LoadTable,
     result: Option<&LoadResult>,
     place: usize,
 ) -> Markup {
     let chart = result.map(|result| forest::forest(record, result, place));
     let inner = Markup::from(tag("p").text(&part.sentence))
-        .and(Markup::all(chart))
-        .and(table(part));
+        .append(Markup::concat(chart))
+        .append(figures_table(part));
     let heading = tag("h2")
-        .with("id", &format!("load-{place}"))
+        .attr("id", &format!("load-{place}"))
         .text(&part.title);
-    if part.decides {
-        return Markup::from(heading).and(inner);
+    if part.is_deciding {
+        return Markup::from(heading).append(inner);
     }
     tag("details")
         .add(tag("summary").add(heading))
@@ -76,21 +81,21 @@ fn load(
         .into()
 }
 
-/// The figures; nothing where nothing could be compared.
-fn table(part: &TableOfLoad) -> Markup {
+/// The figures; empty if nothing could be compared.
+fn figures_table(part: &LoadTable) -> Markup {
     if part.columns.is_empty() {
         return Markup::default();
     }
     let cell = |cell: &TableCell| match &cell.interval {
-        Some(interval) => Markup::text(&format!("{} ({interval})", cell.says)),
-        None => Markup::text(&cell.says),
+        Some(interval) => Markup::text(&format!("{} ({interval})", cell.text)),
+        None => Markup::text(&cell.text),
     };
     let row = |row: &Vec<TableCell>| row.iter().map(cell).collect::<Vec<Markup>>();
     let mut rows: Vec<Vec<Markup>> = part.rows.iter().map(row).collect();
-    rows.extend(part.below.iter().map(|cells| {
+    rows.extend(part.unranked.iter().map(|cells| {
         let mut cells = row(cells);
         if let Some(name) = cells.first_mut() {
-            *name = std::mem::take(name).and(Markup::text(" (not ranked)"));
+            *name = std::mem::take(name).append(Markup::text(" (not ranked)"));
         }
         cells
     }));
@@ -103,15 +108,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::inside::ReportReader;
-    use walwise_measure::trial::Contender;
+    use crate::embedded_json::ReportReader;
+    use walwise_measure::trial::Candidate;
     use walwise_measure::trial::sample::record;
 
     fn example() -> TrialRecord {
         let candidates = [
-            (Contender::Ext4, 4_000.0, Some(1_000)),
-            (Contender::Ext4Nobarrier, 90_000.0, Some(0)),
-            (Contender::Xfs, 5_000.0, Some(1_000)),
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
+            (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
         record(&candidates, 15)
     }
@@ -122,7 +127,7 @@ mod tests {
         assert_eq!(page, render(&example()), "the same bytes");
         for says in [
             "xfs is the fastest, with 95 % confidence.",
-            "Throughput against the first candidate",
+            "Throughput relative to the first candidate",
             "ext4 again",
             "ext4-nobarrier (not ranked)",
             "The bare extent, block by block",
@@ -173,7 +178,7 @@ mod tests {
         }
         for blocks in [0, 1] {
             assert!(
-                render(&record(&[(Contender::Ext4, 1.0, None)], blocks)).ends_with("</html>\n")
+                render(&record(&[(Candidate::Ext4, 1.0, None)], blocks)).ends_with("</html>\n")
             );
         }
     }

@@ -1,8 +1,8 @@
-//! What the document must be: all that the text says, and nothing from the machine as markup.
+//! The document must contain all of the text report, and no markup from the host.
 
 use super::*;
 use crate::sample;
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Outcome;
 use walwise_model::facts::catalog::target::Redundancy;
 use walwise_model::facts::note::RunNote;
@@ -14,7 +14,7 @@ fn a_database_at_risk() {
 
 #[test]
 fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_sources() {
-    for report in sample::all() {
+    for report in sample::all_samples() {
         let document = render(&report);
         let steps = report
             .plans
@@ -22,7 +22,7 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
             .flat_map(|plan| plan.steps.iter().chain(&plan.options));
         for step in steps {
             assert!(
-                document.contains(&text(&step.title)),
+                document.contains(&escaped_text(&step.title)),
                 "{}: {document}",
                 step.title
             );
@@ -44,7 +44,7 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
             .iter()
             .filter(|finding| finding.outcome == Outcome::Applies)
         {
-            let title = text(&finding.title);
+            let title = escaped_text(&finding.title);
             assert!(
                 !finding.advice.is_empty() || document.contains(&title),
                 "{title}: {document}"
@@ -57,11 +57,11 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
     }
 }
 
-/// What a power failure takes, and beside it what one more fault would.
+/// The verdict on a power failure, followed by that on one more fault.
 #[test]
 fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
     let mut report = sample::at_risk();
-    report.verdicts[0].standing = Standing::Durable;
+    report.verdicts[0].standing = VerdictKind::Durable;
     report.verdicts[0].redundancy = Redundancy::Degraded;
     report.verdicts[0].second_fault =
         "md0 (RAID1) lacks 1 of its 2 members: one more failure loses it.".to_owned();
@@ -83,7 +83,7 @@ fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
     );
 }
 
-/// What somebody else chose is shown in one line, wherever it stands.
+/// Names chosen by users are shown on one line everywhere.
 #[test]
 fn hostile_names_stay_names() {
     let evil = "x\n\n# head\n```\n| a | b |\n<img src=x> @all";
@@ -91,7 +91,7 @@ fn hostile_names_stay_names() {
     let clean = render(&report).lines().count();
     report.host.name = evil.to_owned();
     report.host.os = evil.to_owned();
-    report.warnings[0] = RunNote::Answers {
+    report.warnings[0] = RunNote::HostIncident {
         sentence: evil.to_owned(),
     }
     .into();

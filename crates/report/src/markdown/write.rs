@@ -1,12 +1,11 @@
-//! Markdown that is being written (CommonMark, with the tables of GitHub's dialect), in which
-//! nothing from the machine becomes markup.
+//! Builds Markdown (CommonMark, with GitHub tables) in which no text from the host becomes markup.
 //!
-//! Names and options stand in code where they can, sentences are escaped. The surprise: what the
-//! sites that show it link by themselves (`@name`, `#1`, `www.`, `://`) cannot be escaped with a
-//! backslash, so such a character becomes code.
+//! Names and options become code where possible, sentences are escaped. Sites link some text by
+//! themselves (`@name`, `#1`, `www.`, `://`), which no backslash prevents, so such characters
+//! become code.
 
-use crate::telling::{Fragment, Phrase};
-use walwise_model::quote::comment;
+use crate::view::{RichText, TextSpan};
+use walwise_model::escape::comment;
 
 #[derive(Default)]
 pub struct MarkdownWriter {
@@ -14,25 +13,25 @@ pub struct MarkdownWriter {
 }
 
 impl MarkdownWriter {
-    pub fn finish(self) -> String {
+    pub fn into_string(self) -> String {
         self.out
     }
 
-    /// A heading; the text is markup already.
+    /// A heading; `markup` is escaped already.
     pub fn heading(&mut self, level: usize, markup: &str) {
-        self.block(&format!("{} {markup}", "#".repeat(level)));
+        self.push_block(&format!("{} {markup}", "#".repeat(level)));
     }
 
-    /// A paragraph of markup; nothing for an empty one.
-    pub fn para(&mut self, markup: &str) {
+    /// A paragraph of markup, unless it is empty.
+    pub fn paragraph(&mut self, markup: &str) {
         if !markup.is_empty() {
-            self.block(markup);
+            self.push_block(markup);
         }
     }
 
     pub fn list(&mut self, items: &[String]) {
         if !items.is_empty() {
-            self.block(
+            self.push_block(
                 &items
                     .iter()
                     .map(|item| format!("- {item}"))
@@ -42,8 +41,7 @@ impl MarkdownWriter {
         }
     }
 
-    /// A table of markup, the first row being its head; `right` says which columns are aligned to
-    /// the right. Nothing without rows.
+    /// A table of markup, unless it has no rows; `right` aligns columns to the right.
     pub fn table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
         if rows.is_empty() {
             return;
@@ -61,14 +59,14 @@ impl MarkdownWriter {
             line(&marks.map(str::to_owned).collect::<Vec<_>>()),
         ];
         lines.extend(rows.iter().map(|row| line(row)));
-        self.block(&lines.join("\n"));
+        self.push_block(&lines.join("\n"));
     }
 
-    /// Lines as they are, in a block that none of them can end.
+    /// A code block with a fence longer than any run of backticks in the lines.
     pub fn code<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
         let lines: Vec<String> = lines
             .iter()
-            .map(|line| comment::inline(line.as_ref()))
+            .map(|line| comment::escape_line(line.as_ref()))
             .collect();
         let longest = lines
             .iter()
@@ -76,17 +74,17 @@ impl MarkdownWriter {
             .max()
             .unwrap_or_default();
         let fence = "`".repeat((longest + 1).max(3));
-        self.block(&format!("{fence}{language}\n{}\n{fence}", lines.join("\n")));
+        self.push_block(&format!("{fence}{language}\n{}\n{fence}", lines.join("\n")));
     }
 
-    /// Adds another document behind this one.
+    /// Appends another document.
     pub fn append(&mut self, other: &Self) {
         if !other.out.is_empty() {
-            self.block(other.out.trim_end_matches('\n'));
+            self.push_block(other.out.trim_end_matches('\n'));
         }
     }
 
-    fn block(&mut self, text: &str) {
+    fn push_block(&mut self, text: &str) {
         if !self.out.is_empty() {
             self.out.push('\n');
         }
@@ -102,65 +100,63 @@ fn longest_run(line: &str) -> usize {
         .unwrap_or_default()
 }
 
-/// What sites link by themselves wherever it stands, unless it is code: accounts, tickets,
-/// formulas, addresses.
-const LINKED: [&str; 4] = ["@", "#", "$", "://"];
+/// What sites link by themselves outside code: accounts, tickets, formulas, URLs.
+const AUTOLINKED: [&str; 4] = ["@", "#", "$", "://"];
 
-pub fn text(sentence: &str) -> String {
+pub fn escaped_text(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
-    escape(&mut out, comment::inline(sentence).trim());
+    push_escaped(&mut out, comment::escape_line(sentence).trim());
     out
 }
 
 /// A sentence with its names as code.
-pub fn phrase(phrase: &Phrase) -> String {
+pub fn rich_text(phrase: &RichText) -> String {
     let mut out = String::new();
-    put(&mut out, phrase);
+    push_phrase(&mut out, phrase);
     out.trim().to_owned()
 }
 
-/// The same for the cell of a table, in which no list begins.
-pub fn cell(phrase: &Phrase) -> String {
+/// The same for a table cell, in which no list can begin.
+pub fn cell(phrase: &RichText) -> String {
     let mut out = "|".to_owned();
-    put(&mut out, phrase);
+    push_phrase(&mut out, phrase);
     out.strip_prefix('|').unwrap_or(&out).trim().to_owned()
 }
 
-fn put(out: &mut String, phrase: &Phrase) {
-    for fragment in phrase.fragments() {
+fn push_phrase(out: &mut String, phrase: &RichText) {
+    for fragment in phrase.spans() {
         match fragment {
-            Fragment::Plain(words) | Fragment::Verdict(words) => {
-                escape(out, &comment::inline(words));
+            TextSpan::Plain(words) | TextSpan::Verdict(words) => {
+                push_escaped(out, &comment::escape_line(words));
             }
-            Fragment::Code(name) => push(out, &code(name)),
-            Fragment::Command(command) => push(out, &code(command)),
-            Fragment::Strong(words) => push(out, &strong(words)),
-            Fragment::Further(heading) => escape(out, &format!("see “{heading}”")),
+            TextSpan::Code(name) => push_markup(out, &code(name)),
+            TextSpan::Command(command) => push_markup(out, &code(command)),
+            TextSpan::Strong(words) => push_markup(out, &strong(words)),
+            TextSpan::SeeSection(heading) => push_escaped(out, &format!("see “{heading}”")),
         }
     }
 }
 
-/// Puts markup behind other markup; two pieces of code side by side would be one.
-fn push(out: &mut String, markup: &str) {
+/// Appends markup; adjacent code spans would merge, so a blank separates them.
+fn push_markup(out: &mut String, markup: &str) {
     if out.ends_with('`') && !out.ends_with("\\`") && markup.starts_with('`') {
         out.push(' ');
     }
     out.push_str(markup);
 }
 
-/// Puts words behind markup, escaped by what stands before them.
-fn escape(out: &mut String, words: &str) {
+/// Appends text, escaped according to what precedes it.
+fn push_escaped(out: &mut String, words: &str) {
     let mut rest = words;
     while let Some(c) = rest.chars().next() {
-        let linked = linked(out, rest);
+        let linked = autolinked_len(out, rest);
         if linked > 0 {
             let (mark, after) = rest.split_at(linked);
-            push(out, &format!("`{mark}`"));
+            push_markup(out, &format!("`{mark}`"));
             rest = after;
             continue;
         }
-        // What begins a list or a rule does so at the beginning of a line only, and so does a
-        // number.
+        // These begin a list, a rule or a numbered item only at the start of a line.
         let leads = matches!(c, '-' | '+' | '=') && out.is_empty();
         let counts = matches!(c, '.' | ')') && out.bytes().all(|b| b.is_ascii_digit());
         if leads || counts || "\\`*_[]<>|~&".contains(c) {
@@ -171,12 +167,12 @@ fn escape(out: &mut String, words: &str) {
     }
 }
 
-/// How many bytes from here on would be linked or drawn: all that follow each other, since two
-/// pieces of code side by side would be one.
-fn linked(before: &str, text: &str) -> usize {
+/// The number of bytes from here that sites would link or replace: consecutive ones together,
+/// because adjacent code spans would merge.
+fn autolinked_len(before: &str, text: &str) -> usize {
     let mut length = 0;
     while let Some(rest) = text.get(length..) {
-        let mark = LINKED
+        let mark = AUTOLINKED
             .iter()
             .find(|mark| rest.starts_with(**mark))
             .map_or(0, |mark| mark.len());
@@ -186,7 +182,7 @@ fn linked(before: &str, text: &str) -> usize {
             && before
                 .get(end..)
                 .is_some_and(|end| end.eq_ignore_ascii_case("www"));
-        let step = mark.max(usize::from(www)).max(usize::from(drawn(rest)));
+        let step = mark.max(usize::from(www)).max(usize::from(is_emoji(rest)));
         if step == 0 {
             break;
         }
@@ -195,8 +191,8 @@ fn linked(before: &str, text: &str) -> usize {
     length
 }
 
-/// Whether a name between colons begins here, which some sites draw as a picture.
-fn drawn(text: &str) -> bool {
+/// Whether an emoji shortcode such as `:tada:` begins here.
+fn is_emoji(text: &str) -> bool {
     let Some((name, _)) = text.strip_prefix(':').and_then(|rest| rest.split_once(':')) else {
         return false;
     };
@@ -206,9 +202,9 @@ fn drawn(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
 }
 
-/// A sentence in bold; nothing for an empty one.
+/// A sentence in bold, unless it is empty.
 pub fn strong(sentence: &str) -> String {
-    let text = text(sentence);
+    let text = escaped_text(sentence);
     if text.is_empty() {
         text
     } else {
@@ -216,27 +212,26 @@ pub fn strong(sentence: &str) -> String {
     }
 }
 
-/// A name, a value or a command as code; as escaped text where code could not hold it.
+/// A name, value or command as code, or as escaped text where a code span cannot hold it.
 pub fn code(name: &str) -> String {
-    let name = comment::inline(name);
+    let name = comment::escape_line(name);
     if name.is_empty() || name.trim() != name || name.contains(['`', '|', '\\']) {
-        return text(&name);
+        return escaped_text(&name);
     }
     format!("`{name}`")
 }
 
 #[cfg(test)]
 mod tests {
-    //! What escaped text must be: shown as it was, and nothing else.
+    //! Escaped text must be displayed unchanged.
 
     use proptest::prelude::*;
 
     use super::*;
 
-    /// A line of text as a reader sees it: escapes taken off, code as it is. `None` where something
-    /// would be markup (CommonMark 0.31, sections 2.4, 4 and 6; GitHub's dialect, tables and
-    /// autolinks).
-    fn seen(markup: &str) -> Option<String> {
+    /// A line as a renderer displays it: escapes removed, code unchanged. `None` if something would
+    /// be markup (CommonMark 0.31, sections 2.4, 4 and 6; GitHub's dialect, tables and autolinks).
+    fn rendered_text(markup: &str) -> Option<String> {
         let first = markup.chars().next().unwrap_or('x');
         let digits = markup.len()
             - markup
@@ -302,7 +297,7 @@ mod tests {
             ("two\nlines", "two?lines"),
             ("", ""),
         ] {
-            assert_eq!(text(given), markup);
+            assert_eq!(escaped_text(given), markup);
         }
         assert_eq!(code("wal_sync_method"), "`wal_sync_method`");
         assert_eq!(code("a`b|c"), "a\\`b\\|c");
@@ -314,18 +309,18 @@ mod tests {
         let mut document = MarkdownWriter::default();
         document.code("sh", &["echo", "```", "````` x\n```"]);
         assert_eq!(
-            document.finish(),
+            document.into_string(),
             "``````sh\necho\n```\n````` x?```\n``````\n"
         );
     }
 
     proptest! {
-        /// Whatever a sentence or a name holds, a reader sees it, and no mark of it is obeyed.
+        /// Any sentence or name is displayed in full, and none of it becomes markup.
         #[test]
         fn text_is_seen_as_it_was(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
-            let plain = comment::inline(&given);
-            for markup in [text(&given), code(&given)] {
-                let shown = seen(&markup);
+            let plain = comment::escape_line(&given);
+            for markup in [escaped_text(&given), code(&given)] {
+                let shown = rendered_text(&markup);
                 let expect = plain.trim().to_owned();
                 prop_assert_eq!(shown.as_deref(), Some(expect.as_str()), "{}", markup);
             }
@@ -335,7 +330,7 @@ mod tests {
         fn code_is_closed_by_its_own_fence_only(lines in prop::collection::vec("[`~ a\\\\]{0,9}", 1..5)) {
             let mut document = MarkdownWriter::default();
             document.code("sh", &lines);
-            let text = document.finish();
+            let text = document.into_string();
             let fence: String = text.chars().take_while(|c| *c == '`').collect();
             let closing = text.lines().filter(|line| line.starts_with(&fence)).count();
             prop_assert_eq!(closing, 2, "{}", text);

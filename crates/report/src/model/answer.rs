@@ -1,11 +1,11 @@
-//! One answer about a target. [`crate::answers`] gives them.
+//! An answer about a target, made in [`crate::answers`].
 
 use serde::Serialize;
 
 use walwise_judge::rules::{Basis, Confidence, Risk};
-use walwise_model::quote::Command;
+use walwise_model::escape::Command;
 
-/// What is asked, in the order of the rows.
+/// The settings with an answer, in display order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -53,22 +53,22 @@ impl Topic {
     }
 }
 
-/// What to do about a setting.
+/// The action for a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerAction {
-    /// It is in force, and a rule says that it stays.
+    /// A rule says keep, and the value is in force.
     Keep,
     /// A step of the plan sets it.
     Change,
-    /// A free disk gets it.
+    /// A free disk gets it when its file system is created.
     Create,
-    /// Every rule about it is decided, and none advises.
+    /// Every rule for it is decided, and none advises.
     NoAdvice,
     /// A fact or the measurement is missing.
     Undecided,
-    /// A setting of the other engine, or of a file system that exists.
+    /// A setting of the other server, or mkfs options of an existing file system.
     NotApplicable,
 }
 
@@ -81,7 +81,7 @@ pub enum AnswerValue {
     Latency(Latency),
 }
 
-/// The latency of a commit of 8 kB by one client, in microseconds.
+/// The latency of paced 8 kB commits by one client, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Latency {
@@ -90,11 +90,11 @@ pub struct Latency {
     /// The 95 % interval of the median.
     pub low_us: f64,
     pub high_us: f64,
-    /// From 1,000 commits on.
+    /// Only from 1,000 commits on.
     pub p99_us: Option<f64>,
 }
 
-/// What to use for one setting.
+/// The answer for one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Answer {
@@ -104,15 +104,15 @@ pub struct Answer {
     pub current: Option<AnswerValue>,
     pub basis: Option<Basis>,
     pub confidence: Option<Confidence>,
-    /// One line: why, or what is missing.
+    /// One line: the reason, or what is missing.
     pub reason: String,
-    /// Commands that do it, or that find out.
+    /// Commands that apply it, or that measure what is missing.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub apply: Vec<Command>,
-    /// The name of this server's setting, where it has another one.
+    /// The name of the setting on this server, if it differs from the topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<&'static str>,
-    /// What the change takes.
+    /// What the change interrupts.
     #[serde(skip)]
     pub risk: Option<Risk>,
 }

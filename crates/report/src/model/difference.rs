@@ -1,48 +1,47 @@
-//! What is different between two reports, as a part of the later one: facts, findings, verdicts,
-//! and the price of a commit. It is found in [`crate::difference`].
+//! The differences between two reports, as a part of the later one: facts, findings, verdicts,
+//! commit latency. Made in [`crate::difference`].
 
 use serde::Serialize;
 
-use walwise_judge::durability::Standing;
+use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
-use walwise_measure::measure::{Estimate, Method, Moved, Shift};
-use walwise_model::facts::{KeyInfo, Nature, Subject, Value, Why};
+use walwise_measure::measure::{Estimate, Method, Shift, ShiftDirection};
+use walwise_model::facts::{KeyInfo, Nature, Subject, UnknownReason, Value};
 
-/// What is different. Subjects have the names of now.
+/// The differences. Subjects have their present names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Difference {
-    /// The report of before.
+    /// The earlier report.
     pub before: Made,
-    /// Whether it is of the same host, as far as their names tell.
+    /// Whether both are of the same host, judged by its name.
     pub same_host: bool,
-    /// What limits the comparison: other rules, other privileges, another target, parts that could
-    /// not be read.
+    /// Limits of the comparison: other rules, privileges or targets, parts that could not be read.
     pub remarks: Vec<String>,
-    /// What has another name now.
+    /// Renamed subjects.
     pub renamed: Vec<Renamed>,
-    /// What is no longer there.
+    /// Subjects that no longer exist.
     pub gone: Vec<Subject>,
-    /// What is new.
+    /// New subjects.
     pub appeared: Vec<Subject>,
-    /// Verdicts that are others.
+    /// Verdicts that changed.
     pub verdicts: Vec<VerdictChange>,
     /// Every finding of either report, each once.
     pub findings: Vec<FindingChange>,
-    /// Facts that changed, of what is in both reports.
+    /// Changed facts of subjects in both reports.
     pub facts: Vec<FactChange>,
-    /// What a commit costs, where both reports measured it.
+    /// Commit latency, where both reports measured it.
     pub probes: Vec<ProbeShift>,
 }
 
 impl Difference {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
-        self.facts.is_empty() && !self.has_lasting()
+        self.facts.is_empty() && !self.has_lasting_changes()
     }
 
-    /// Whether anything differs besides values that drift by themselves.
-    pub fn has_lasting(&self) -> bool {
+    /// Whether anything differs besides values that drift constantly, such as free space.
+    pub fn has_lasting_changes(&self) -> bool {
         let things = [&self.gone, &self.appeared]
             .into_iter()
             .any(|subjects| !subjects.is_empty());
@@ -57,11 +56,11 @@ impl Difference {
                 .findings
                 .iter()
                 .any(|finding| finding.class != Class::Same)
-            || self.probes.iter().any(ProbeShift::has_moved)
+            || self.probes.iter().any(ProbeShift::is_significant)
     }
 }
 
-/// When, where and by what a report was made.
+/// When, where and by which version a report was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Made {
@@ -69,7 +68,7 @@ pub struct Made {
     pub when: String,
     /// Version of walwise.
     pub walwise: String,
-    /// SHA-256 over the rules and tables it was judged by; empty when not known.
+    /// SHA-256 of the rules and tables it was judged by; empty if unknown.
     pub pack: String,
     /// Name of the host, or `unknown`.
     pub host: String,
@@ -77,17 +76,17 @@ pub struct Made {
     pub os: String,
     /// Kernel release, or `unknown`.
     pub kernel: String,
-    /// Whether root looked; absent when not known.
+    /// Whether facts were collected as root; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileged: Option<bool>,
-    /// Whether it is of the machine itself (`true`) or of a capture.
+    /// Whether it is of the host itself (`true`) or of a capture.
     pub live: bool,
-    /// The target that was asked for; absent when everything found was looked at.
+    /// The requested target; absent when everything found was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
 }
 
-/// A thing under two names.
+/// A subject with two names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Renamed {
@@ -97,32 +96,32 @@ pub struct Renamed {
     pub now: Subject,
 }
 
-/// A verdict that is another.
+/// A verdict that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct VerdictChange {
     /// The target.
     pub target: Subject,
-    /// What it was.
-    pub before: Standing,
-    /// What it is.
-    pub now: Standing,
+    /// The earlier verdict.
+    pub before: VerdictKind,
+    /// The present verdict.
+    pub now: VerdictKind,
 }
 
-/// A fact that changed. Absent is what nobody had read.
+/// A fact that changed. A side is absent if that report does not have the fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FactChange {
-    /// What it is about.
+    /// The subject of the fact.
     pub subject: Subject,
-    /// Its name.
+    /// The name of the fact.
     pub fact: &'static str,
-    /// Whether it stays by itself, moves by itself, or follows from other facts.
+    /// Whether it lasts, drifts, or follows from other facts.
     pub nature: Nature,
-    /// What was known.
+    /// The earlier state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<KeptFact>,
-    /// What is known.
+    /// The present state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<KeptFact>,
 }
@@ -137,20 +136,20 @@ impl FactChange {
     }
 }
 
-/// What was known of a fact.
+/// The state of a fact in a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum KeptFact {
     /// It was known.
     Known {
-        /// Its value as it is shown.
+        /// Its value as displayed.
         value: Shown,
     },
-    /// It was not.
+    /// It was unknown.
     Unknown {
         /// The kind of reason.
-        why: Why,
+        why: UnknownReason,
     },
 }
 
@@ -164,27 +163,26 @@ impl KeptFact {
     }
 }
 
-/// A value as it is shown: with its unit, and rounded as people read it.
+/// A value as displayed: rounded, with its unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Shown {
     /// One value.
     Text(String),
-    /// The words of a list.
+    /// The items of a list.
     Words(Vec<String>),
 }
 
 impl Shown {
-    /// A value of a fact as it is shown.
     pub fn from_value(info: &KeyInfo, value: &Value) -> Self {
         match value {
             Value::List(words) => Self::Words(words.clone()),
-            value => Self::Text(info.show(value)),
+            value => Self::Text(info.format_value(value)),
         }
     }
 
-    /// In one line.
+    /// The value in one line.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -193,7 +191,7 @@ impl Shown {
         }
     }
 
-    /// Whether both are the same: for a list its set of words, because the order is that of the
+    /// Whether both are equal; lists are compared as sets, because their order is that of the
     /// source.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -216,14 +214,14 @@ impl Shown {
 pub struct FindingChange {
     /// The rule.
     pub rule: String,
-    /// On what.
+    /// The subject of the finding.
     pub subject: Subject,
-    /// What became of it.
+    /// What happened to it.
     pub class: Class,
-    /// What it was; absent when it did not apply or was not there.
+    /// The earlier finding; absent when it did not apply or its subject did not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<KeptFinding>,
-    /// What it is; absent when it does not apply or is not there.
+    /// The present finding; absent when it does not apply or its subject does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<KeptFinding>,
 }
@@ -253,82 +251,81 @@ impl FindingChange {
     }
 }
 
-/// What became of a finding.
+/// What happened to a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// It applies and did not.
+    /// It applies now, and did not before.
     New,
-    /// It applied and does not any more.
+    /// It applied before, and does not now.
     Fixed,
-    /// It is as it was: applies, or is undecided.
+    /// It applies as before, or is undecided as before.
     Same,
-    /// It applies, and applied with another level.
+    /// It applies with another level than before.
     Level,
     /// It was undecided, and now applies or does not.
     Decided,
-    /// It is undecided, and was not.
+    /// It is undecided now, and was not before.
     Undecided,
-    /// Its rule or its subject was not there before.
+    /// Its rule or subject did not exist before.
     Appeared,
-    /// Its rule or its subject is not there now.
+    /// Its rule or subject no longer exists.
     Gone,
 }
 
-/// What is compared of a finding.
+/// The compared parts of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct KeptFinding {
-    /// Whether it applied; it was undecided otherwise.
+    /// Whether it applies; otherwise it is undecided.
     pub applies: bool,
-    /// How much it matters.
+    /// Its level.
     pub level: Level,
-    /// One line.
     pub title: String,
 }
 
-/// How the price of a commit moved on one target.
+/// The shift of commit latency on one target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct ProbeShift {
     /// The target.
     pub target: Subject,
-    /// When it was measured before, RFC 3339.
+    /// When it was measured earlier, RFC 3339.
     pub before: String,
-    /// In which directory it was measured before.
+    /// The directory of the earlier measurement.
     pub directory_before: String,
-    /// In which directory it was measured now.
+    /// The directory of the present measurement.
     pub directory_now: String,
-    /// The method whose price the sentence is about: the one in force, or the default.
+    /// The method that the sentence is about: the one in force, or the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
-    /// Every row that both measured.
+    /// The rows that both reports measured.
     pub rows: Vec<RowShift>,
-    /// What speaks against comparing the figures; they are then not judged.
+    /// Reasons not to compare the figures; with any, no shift is reported.
     pub doubts: Vec<String>,
-    /// Changed facts of the host, or of what is beneath the target, that can move the price; only
-    /// where it moved.
+    /// Changed facts of the host or of the target's stack that can affect latency; only after a
+    /// significant shift.
     pub likely_causes: Vec<Cause>,
 }
 
 impl ProbeShift {
     /// The row that the sentence is about.
-    pub fn main(&self) -> Option<&RowShift> {
+    pub fn main_row(&self) -> Option<&RowShift> {
         self.rows
             .iter()
             .find(|row| Some(row.method) == self.method && row.pages == 1)
     }
 
-    /// The shift of the price; `None` where it is unknown.
-    pub fn moved(&self) -> Option<Moved> {
-        let shift = self.main()?.shift.as_ref()?;
+    /// How that row moved; `None` if unknown or not comparable.
+    pub fn main_shift(&self) -> Option<ShiftDirection> {
+        let shift = self.main_row()?.shift.as_ref()?;
         self.doubts.is_empty().then_some(shift.moved)
     }
 
-    /// Whether the price moved significantly.
-    pub fn has_moved(&self) -> bool {
-        self.moved().is_some_and(|moved| moved != Moved::Not)
+    pub fn is_significant(&self) -> bool {
+        self.main_shift()
+            .is_some_and(|moved| moved != ShiftDirection::Not)
     }
 }
 
@@ -340,23 +337,23 @@ pub struct RowShift {
     pub method: Method,
     /// 8 kB pages written at once per commit.
     pub pages: u32,
-    /// Whether a server would do it like that.
+    /// Whether a server commits like this.
     pub as_server: bool,
     /// Median before.
     pub before_us: Estimate,
     /// Median now.
     pub now_us: Estimate,
-    /// How it moved; absent when there were too few rounds to say.
+    /// How it moved; absent with too few rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Shift>,
 }
 
-/// A changed fact that can move the price of a commit.
+/// A changed fact that can affect commit latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Cause {
-    /// What it is about.
+    /// The subject of the fact.
     pub subject: Subject,
-    /// Its name.
+    /// The name of the fact.
     pub fact: &'static str,
 }

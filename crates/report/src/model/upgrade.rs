@@ -1,5 +1,4 @@
-//! What the next kernel changes, as a part of the report of the machine that it is for. It is found
-//! in [`crate::upgrade`].
+//! What the next kernel changes, as a part of the report. Made in [`crate::upgrade`].
 
 use serde::Serialize;
 
@@ -10,15 +9,15 @@ use walwise_model::facts::Subject;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Upgrade {
-    /// Everything that is to be told, each thing once.
+    /// All items, each once.
     pub items: Vec<Item>,
-    /// Everything that the next boot needs, with what becomes of it.
+    /// Everything that the next boot needs, and whether it will work.
     pub needs: Vec<BootNeed>,
 }
 
 impl Upgrade {
-    /// The items to be minded: everything of a level that counts, unless it gets better.
-    pub fn counted(&self, level: Level) -> impl Iterator<Item = &Item> {
+    /// The items at or above a level, without *keep* and without improvements.
+    pub fn counted_items(&self, level: Level) -> impl Iterator<Item = &Item> {
         let counts = move |item: &&Item| {
             item.part != Part::Better && item.level >= level && item.level > Level::Keep
         };
@@ -26,69 +25,68 @@ impl Upgrade {
     }
 }
 
-/// One thing, named once.
+/// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Item {
-    /// What becomes of it.
+    /// The section of the report.
     pub part: Part,
-    /// How much it matters; of what cannot be decided how much it would.
+    /// Its level; of an undecided item, the level it may have.
     pub level: Level,
-    /// On what.
+    /// The subject that changes.
     pub subject: Subject,
-    /// Where it is written, for what the next boot mounts: `/etc/fstab:5`.
+    /// Where the boot mount is declared: `/etc/fstab:5`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// One line: what.
+    /// One line: the change.
     pub what: String,
-    /// Why, and what comes of it; empty where there is nothing to say.
+    /// The reason and the consequence; can be empty.
     pub because: String,
     /// Public sources.
     pub sources: Vec<String>,
-    /// Whether it is like that with the running kernel too.
+    /// Whether the running kernel does the same.
     pub already: bool,
-    /// Whether it could not be decided.
+    /// Whether it is undecided.
     pub undecided: bool,
-    /// The rule that found it; absent where none is needed.
+    /// The rule that found it, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Of what cannot be decided the level that it has however that turns out.
+    /// The level that an undecided item has in any case.
     #[serde(skip)]
-    pub(crate) sure: Option<Level>,
-    /// What it answers of something that the next boot needs; nothing where it is about something
-    /// else.
+    pub(crate) certain_level: Option<Level>,
+    /// Its effect on something that the next boot needs; `None` if it is about something else.
     #[serde(skip)]
     pub(crate) answer: Option<Answer>,
-    /// Which of several things of the subject it is about.
+    /// Tells apart several items of one subject.
     #[serde(skip)]
     pub(crate) name: Option<String>,
 }
 
-/// What becomes of something, in the order in which it is told.
+/// The sections of the report, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// It will not mount, or the machine will not boot.
+    /// It will not mount, or the host will not boot.
     Blocker,
-    /// It is taken and does nothing any more.
+    /// It is accepted but has no effect any more.
     LosesEffect,
-    /// It is taken, and will go.
+    /// It is accepted, but will be removed.
     Deprecated,
-    /// It cannot be said before it is tried.
+    /// Undecided: only the boot itself will show.
     NotKnown,
-    /// Something else is not as it was.
+    /// Something else changes.
     Changes,
-    /// It is wrong today, and the upgrade changes nothing of that.
+    /// It is wrong today, and the upgrade does not change that.
     Already,
-    /// It need not be said any more.
+    /// It is the default now, so it is redundant.
     Needless,
-    /// It gets better.
+    /// It improves.
     Better,
 }
 
 impl Part {
-    /// All of them, in order.
+    /// All sections, in order.
     pub const ALL: [Self; 8] = [
         Self::Blocker,
         Self::LosesEffect,
@@ -100,13 +98,12 @@ impl Part {
         Self::Better,
     ];
 
-    /// As a heading.
-    pub fn words(self) -> &'static str {
+    pub fn heading(self) -> &'static str {
         match self {
-            Self::Blocker => "Will not mount, or not boot",
+            Self::Blocker => "Will not mount or boot",
             Self::LosesEffect => "No longer effective",
             Self::Deprecated => "Deprecated",
-            Self::NotKnown => "Cannot tell",
+            Self::NotKnown => "Undecided",
             Self::Changes => "Changes",
             Self::Already => "Already wrong today",
             Self::Needless => "Now redundant",
@@ -119,22 +116,22 @@ impl Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct BootNeed {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: Kind,
-    /// What.
+    /// The subject needed.
     pub subject: Subject,
-    /// Where it is written, for what the next boot mounts: `/etc/fstab:5`.
+    /// Where the boot mount is declared: `/etc/fstab:5`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// As people call it.
+    /// Its display name.
     pub name: String,
-    /// What becomes of it.
+    /// Whether it will work.
     pub answer: Answer,
-    /// What is lost, what it fails on, or what cannot be told, a phrase each; empty where it works.
+    /// Phrases: what loses its effect, what fails, or what is undecided; empty if it works.
     pub why: Vec<String>,
 }
 
-/// What kind of thing the boot needs.
+/// The kind of something that the boot needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -143,48 +140,45 @@ pub enum Kind {
     Mount,
     /// Swap.
     Swap,
-    /// An array of md.
+    /// An md array.
     Array,
-    /// A volume of LVM, or another one of the device mapper.
+    /// An LVM or other device mapper volume.
     Volume,
     /// An encrypted device.
     Crypt,
     /// Several paths to one disk.
     Multipath,
-    /// The pools of ZFS.
+    /// ZFS pools.
     Pool,
 }
 
 impl Kind {
-    /// Whether md puts it together.
     pub fn is_array(self) -> bool {
         matches!(self, Self::Array)
     }
 
-    /// Whether it is encrypted.
     pub fn is_crypt(self) -> bool {
         matches!(self, Self::Crypt)
     }
 }
 
-/// What becomes of something that the next boot needs, the worst last.
+/// Whether something that the next boot needs will work, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It works as it is.
+    /// It works unchanged.
     Works,
-    /// It works, and something that is written there does nothing any more.
+    /// It works, but an option there has no effect any more.
     WorksAndLoses,
-    /// It cannot be told before it is tried.
+    /// Undecided: only the boot itself will show.
     CannotBeTold,
     /// It will not mount, or the machine will not boot.
     Fails,
 }
 
 impl Answer {
-    /// Whether it works as it is.
-    pub fn is_works(self) -> bool {
+    pub fn works(self) -> bool {
         matches!(self, Self::Works)
     }
 }

@@ -1,4 +1,4 @@
-//! What is printed for each release and each place of the value in force.
+//! The commands for each release and each source of the value in force.
 
 use super::*;
 use crate::sample;
@@ -16,7 +16,7 @@ struct Case {
 }
 
 impl Case {
-    fn of(kind: &'static str, version: &'static str) -> Self {
+    fn server(kind: &'static str, version: &'static str) -> Self {
         let source = Source::Default {
             of: format!("{kind} {version}"),
         };
@@ -28,7 +28,7 @@ impl Case {
         }
     }
 
-    fn from(self, source: Source) -> Self {
+    fn with_source(self, source: Source) -> Self {
         Self { source, ..self }
     }
 
@@ -36,22 +36,22 @@ impl Case {
         let cluster = Subject::cluster("/var/lib/mysql");
         let mut facts = FactSet::default();
         let source = || Source::call("test");
-        facts.is_of(&cluster, Area::Mysql);
-        facts.know(
+        facts.set_area(&cluster, Area::Mysql);
+        facts.insert_known(
             &cluster,
             &super::cluster::KIND,
             ServerKind::from_word(self.kind).unwrap(),
             source(),
         );
-        facts.know(
+        facts.insert_known(
             &cluster,
             &mysql::VERSION,
             Version::parse(self.version).unwrap(),
             source(),
         );
-        facts.know(&cluster, &mysql::RUNNING, self.running, source());
+        facts.insert_known(&cluster, &mysql::RUNNING, self.running, source());
         if self.running {
-            facts.know(
+            facts.insert_known(
                 &cluster,
                 &mysql::SOCKET,
                 "/run/mysqld/mysqld.sock".to_owned(),
@@ -69,17 +69,17 @@ impl Case {
             Level::Warning,
             vec![advice],
         )];
-        complete(&mut findings, &facts);
+        add_commands(&mut findings, &facts);
         findings[0].advice[0].clone()
     }
 
-    /// What is printed for sync_binlog, 0 until now.
-    fn dynamic(&self) -> String {
+    /// The commands for sync_binlog, now 0.
+    fn sync_binlog_output(&self) -> String {
         printed(&self.advice("mysql.sync_binlog", Value::Whole(0), "1"))
     }
 
-    /// What is printed for innodb_flush_method, fsync until now.
-    fn fixed(&self) -> String {
+    /// The commands for innodb_flush_method, now fsync.
+    fn flush_method_output(&self) -> String {
         printed(&self.advice(
             "mysql.innodb_flush_method",
             Value::Text("fsync".to_owned()),
@@ -94,14 +94,17 @@ fn printed(advice: &Advice) -> String {
             .iter()
             .map(move |command| format!("{word}: {command}\n"))
     });
-    format!("{}\n{}", advice.risk.word(), lines.collect::<String>())
+    format!("{}\n{}", advice.risk.as_str(), lines.collect::<String>())
 }
 
-/// What one or several releases print alike.
-fn alike(releases: &[(&'static str, &'static str)], print: impl Fn(Case) -> String) -> String {
+/// The output that all these releases share.
+fn same_output(
+    releases: &[(&'static str, &'static str)],
+    print: impl Fn(Case) -> String,
+) -> String {
     let printed: Vec<String> = releases
         .iter()
-        .map(|(kind, version)| print(Case::of(kind, version)))
+        .map(|(kind, version)| print(Case::server(kind, version)))
         .collect();
     let first = printed.first().unwrap().clone();
     let client = |text: &str| text.replace(": mariadb ", ": mysql ");
@@ -132,45 +135,52 @@ fn each_release_has_its_commands() {
     ]
     .concat();
     let said = [
-        alike(&with_persist, |case| case.dynamic()),
+        same_output(&with_persist, |case| case.sync_binlog_output()),
         "persisted before".to_owned(),
-        alike(&with_persist, |case| {
-            case.from(Source::file(PERSISTED)).dynamic()
+        same_output(&with_persist, |case| {
+            case.with_source(Source::file(PERSISTED))
+                .sync_binlog_output()
         }),
         "only the server says it".to_owned(),
-        alike(&with_persist, |case| case.from(told()).dynamic()),
+        same_output(&with_persist, |case| {
+            case.with_source(told()).sync_binlog_output()
+        }),
         "stopped".to_owned(),
-        alike(&fixed, |case| {
+        same_output(&fixed, |case| {
             Case {
                 running: false,
                 ..case
             }
-            .dynamic()
+            .sync_binlog_output()
         }),
         "without SET PERSIST".to_owned(),
-        alike(&without, |case| case.dynamic()),
+        same_output(&without, |case| case.sync_binlog_output()),
         "in an option file before".to_owned(),
-        alike(&without, |case| case.from(Source::line(LINE, 7)).dynamic()),
+        same_output(&without, |case| {
+            case.with_source(Source::line(LINE, 7)).sync_binlog_output()
+        }),
         "on the command line before".to_owned(),
-        alike(&[("mariadb", "10.3.39")], |case| {
-            case.from(Source::file("/proc/10/cmdline")).dynamic()
+        same_output(&[("mariadb", "10.3.39")], |case| {
+            case.with_source(Source::file("/proc/10/cmdline"))
+                .sync_binlog_output()
         }),
         "not dynamic".to_owned(),
-        alike(&fixed, |case| case.fixed()),
+        same_output(&fixed, |case| case.flush_method_output()),
         "not dynamic, and persisted before".to_owned(),
-        alike(&with_persist, |case| {
-            case.from(Source::file(PERSISTED)).fixed()
+        same_output(&with_persist, |case| {
+            case.with_source(Source::file(PERSISTED))
+                .flush_method_output()
         }),
     ];
     insta::assert_snapshot!(said.join("\n"));
 }
 
-/// Whether it is dynamic is the table's, by release and by both values, whatever the rule says.
+/// The table decides whether a setting is dynamic, by release and by both values, not the rule.
 #[test]
 fn the_table_decides_about_restarts() {
     let doublewrite = |kind, version, now: &str| {
         let now = Value::Text(now.to_owned());
-        Case::of(kind, version)
+        Case::server(kind, version)
             .advice("mysql.innodb_doublewrite", now, "on")
             .risk
     };
@@ -189,7 +199,7 @@ fn the_table_decides_about_restarts() {
         );
     }
     for (version, risk) in [("8.0.26", Risk::None), ("8.0.25", Risk::NeedsRestart)] {
-        let advice = Case::of("mysql", version).advice(
+        let advice = Case::server("mysql", version).advice(
             "mysql.innodb_use_fdatasync",
             Value::Bool(false),
             "on",
@@ -210,19 +220,19 @@ fn a_value_that_is_not_known_is_not_restored() {
         }],
     )];
     let mut facts = FactSet::default();
-    complete(&mut findings, &facts);
+    add_commands(&mut findings, &facts);
     assert!(
         findings[0].advice[0].apply.is_empty(),
         "neither is the kind of server"
     );
     let cluster = Subject::cluster("/var/lib/mysql");
-    facts.know(
+    facts.insert_known(
         &cluster,
         &super::cluster::KIND,
         ServerKind::Mariadb,
         Source::call("test"),
     );
-    complete(&mut findings, &facts);
+    add_commands(&mut findings, &facts);
     let undo: Vec<&str> = findings[0].advice[0]
         .undo
         .iter()
@@ -230,6 +240,6 @@ fn a_value_that_is_not_known_is_not_restored() {
         .collect();
     assert_eq!(
         undo,
-        ["# the value before is not known: note what the server says first"]
+        ["# the value before is unknown: note the server's value first"]
     );
 }

@@ -1,4 +1,4 @@
-//! Properties of a plan: joined, settled, consistent, without refused advice.
+//! Properties of a plan: merged, consistent, without conflicts and without refused advice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{Input, Report, RunContext, build, options, sample};
-use walwise_judge::rules::{Advice, Confidence, Evaluation, Reach, Risk};
+use walwise_judge::rules::{Advice, Confidence, EffectScope, Evaluation, Risk};
 use walwise_model::facts::catalog::mount;
 use walwise_model::facts::{Area, Reading, Source, Value};
 
@@ -22,21 +22,21 @@ fn fs() -> Subject {
 
 fn facts() -> FactSet {
     let mut facts = FactSet::default();
-    let words = |text| sample::words(text);
-    facts.mention(&target());
-    facts.know(
+    let words = |text| sample::word_list(text);
+    facts.add_subject(&target());
+    facts.insert_known(
         &fs(),
         &mount::OPTIONS,
         words("rw,relatime"),
         Source::call("test"),
     );
-    facts.know(
+    facts.insert_known(
         &fs(),
         &mount::SUPER_OPTIONS,
         words("rw,nobarrier,data=ordered"),
         Source::call("test"),
     );
-    facts.stand(&target(), &fs());
+    facts.add_edge(&target(), &fs());
     facts.link(&target(), &fs());
     facts
 }
@@ -55,8 +55,8 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             .map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()]))
             .collect(),
         wanted: &BTreeMap::new(),
-        refusal: &|_, _| None,
-        circumstances: RunContext {
+        refusal_reason: &|_, _| None,
+        context: RunContext {
             when: String::new(),
             live: true,
             options: Vec::new(),
@@ -87,11 +87,11 @@ fn keep() -> Advice {
 }
 
 fn add(words: &str) -> Advice {
-    sample::advice("mount.options", Change::Add(sample::words(words)))
+    sample::advice("mount.options", Change::Add(sample::word_list(words)))
 }
 
 fn remove(words: &str) -> Advice {
-    sample::advice("mount.options", Change::Remove(sample::words(words)))
+    sample::advice("mount.options", Change::Remove(sample::word_list(words)))
 }
 
 fn rule(id: &str, level: Level, advice: Advice) -> Finding {
@@ -131,7 +131,7 @@ fn contradictions_are_settled_and_told() {
         vec![
             rule("a.add", Level::Advice, add("discard")),
             rule("b.remove", Level::Warning, remove("discard")),
-            rule("c.other", Level::Option, add("nodiratime")),
+            rule("c.other", Level::Optional, add("nodiratime")),
         ],
         &[],
     );
@@ -176,7 +176,7 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
             vec![],
             "x",
         ),
-        // Rules that override each other settle nothing, and the process ends.
+        // Rules that override each other decide nothing, and the merge terminates.
         (
             vec![certain("a", advice, "x"), certain("b", advice, "y")],
             vec![("b", "a"), ("a", "b")],
@@ -230,8 +230,8 @@ fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
     };
     let report = report(
         vec![
-            choice("fs.btrfs", Level::Option, "btrfs", 3, "-m dup"),
-            choice("fs.xfs", Level::Option, "xfs", 2, "-m reflink=0"),
+            choice("fs.btrfs", Level::Optional, "btrfs", 3, "-m dup"),
+            choice("fs.xfs", Level::Optional, "xfs", 2, "-m reflink=0"),
             choice("fs.ext4", Level::Advice, "ext4", 1, "-m 1"),
         ],
         &[],
@@ -255,7 +255,7 @@ fn refused_advice_is_nowhere_but_among_the_withheld() {
     let report = report(
         vec![
             rule("a.refused", Level::Critical, add("refused")),
-            rule("b.option", Level::Option, add("refused")),
+            rule("b.option", Level::Optional, add("refused")),
             rule("c.fine", Level::Advice, add("noatime")),
         ],
         &[],
@@ -339,7 +339,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
         let mut seen = BTreeSet::new();
         words
             .into_iter()
-            .filter(|word| seen.insert(options::family(word)))
+            .filter(|word| seen.insert(options::option_family(word)))
             .map(str::to_owned)
             .collect()
     });
@@ -354,7 +354,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
         |(id, change, level, confidence, high)| {
             let subject = if high { target() } else { fs() };
             let advice = Advice {
-                reach: Reach::ThisMount,
+                reach: EffectScope::ThisMount,
                 risk: Risk::None,
                 ..sample::advice("mount.options", change)
             };
@@ -367,8 +367,8 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 }
 
 proptest! {
-    /// Whatever rules want, a plan has no setting twice, no mutually exclusive additions, nothing
-    /// both added and removed, and neither options nor refused advice.
+    /// For any rules, a plan has no setting twice, no mutually exclusive additions, nothing both
+    /// added and removed, no optional and no refused advice.
     #[test]
     fn plans_are_consistent(findings in prop::collection::vec(any_finding(), 0..8)) {
         let report = report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);
@@ -379,10 +379,10 @@ proptest! {
             let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
             for (at, word) in add.iter().enumerate() {
                 prop_assert!(!remove.contains(word) && word != "refused");
-                prop_assert!(!add[at + 1..].iter().any(|other| options::exclude(SettingKind::MountOptions, word, other)));
+                prop_assert!(!add[at + 1..].iter().any(|other| options::are_exclusive(SettingKind::MountOptions, word, other)));
             }
             if step.advice.change != Change::Keep {
-                prop_assert!(step.level != Level::Option);
+                prop_assert!(step.level != Level::Optional);
                 let result = step.result.as_deref().unwrap_or_default();
                 prop_assert!(add.iter().all(|word| result.split(',').any(|one| one == word)));
                 prop_assert!(!remove.iter().any(|word| result.split(',').any(|one| one == word)));

@@ -1,10 +1,10 @@
-# Makes @fstype@ on @node@ and mounts it. All that is on the disk would be lost.
+# Creates @fstype@ on @node@ and mounts it. Everything on the disk would be lost.
 # @read@
 @notes@
 MOUNTPOINT=             # EDIT: an absolute path, such as /srv/@owner@
-DATABASE=               # EDIT: the directory to make for the database beneath it, such as @example@; empty: none
-OWNER=@owner padded@# the user to whom that directory belongs
-ADD_TO_FSTAB=no         # EDIT: yes appends its line to /etc/fstab, so that the next boot mounts it
+DATABASE=               # EDIT: the database directory to create below it, such as @example@; empty: none
+OWNER=@owner padded@# the owner of that directory
+ADD_TO_FSTAB=no         # EDIT: yes appends its line to /etc/fstab, to mount it at boot
 
 DEVICE=@node@
 NAME=@name@
@@ -13,29 +13,29 @@ SERIAL=@serial@
 IDENTITY_FILE=@file@    # below /sys/class/block/@name@
 IDENTITY=@value@
 
-# Every byte of the disk is read before mkfs, up to the first that is neither 0x00 nor 0xFF. EDIT to leave that out:
+# The whole disk is read before mkfs, up to the first byte that is neither 0x00 nor 0xFF. EDIT to skip that:
 READ_ALL=yes            # no: trust the report instead
 @known@
 case $MOUNTPOINT in
     '') stop 'set MOUNTPOINT to the directory to mount on; nothing was done' ;;
-    / | *[!A-Za-z0-9/._-]*) stop 'MOUNTPOINT may hold letters, digits and /._- only, and not be /; nothing was done' ;;
+    / | *[!A-Za-z0-9/._-]*) stop 'MOUNTPOINT may contain only letters, digits and /._-, and must not be /; nothing was done' ;;
     /*) ;;
     *) stop 'MOUNTPOINT must be an absolute path; nothing was done' ;;
 esac
 if [ -e "$MOUNTPOINT" ]; then
-    [ -d "$MOUNTPOINT" ] || stop "$MOUNTPOINT is no directory; nothing was done"
+    [ -d "$MOUNTPOINT" ] || stop "$MOUNTPOINT is not a directory; nothing was done"
     [ -z "$(ls -A "$MOUNTPOINT")" ] || stop "$MOUNTPOINT is not empty; nothing was done"
 fi
 case $DATABASE in
     '') ;;
-    /* | *[!A-Za-z0-9/._-]* | .. | ../* | */.. | */../*) stop 'DATABASE may hold letters, digits and /._- only, and must lie beneath; nothing was done' ;;
-    *) id -u -- "$OWNER" >/dev/null 2>&1 || stop 'set OWNER to the user whom the directory DATABASE is to belong to; nothing was done' ;;
+    /* | *[!A-Za-z0-9/._-]* | .. | ../* | */.. | */../*) stop 'DATABASE may contain only letters, digits and /._-, and must be below MOUNTPOINT; nothing was done' ;;
+    *) id -u -- "$OWNER" >/dev/null 2>&1 || stop 'set OWNER to an existing user, the owner of DATABASE; nothing was done' ;;
 esac
 case $ADD_TO_FSTAB in
     no) ;;
     yes)
         if awk -v point="$MOUNTPOINT" '$2 == point { found = 1 } END { exit !found }' /etc/fstab; then
-            stop "/etc/fstab has a line for $MOUNTPOINT already; nothing was done"
+            stop "/etc/fstab already has a line for $MOUNTPOINT; nothing was done"
         fi
         ;;
     *) stop 'ADD_TO_FSTAB must be yes or no; nothing was done' ;;
@@ -44,13 +44,13 @@ for tool in mkfs.@fstype@ blockdev wipefs blkid lsblk cmp mount; do
     command -v "$tool" >/dev/null || stop "$tool is not installed; nothing was done"
 done
 
-# Whether so many bytes of the disk, from this byte on, are nothing but zeros or nothing but ones.
+# Whether $2 bytes of the disk from byte $1 on are all 0x00 or all 0xFF.
 is_blank() {
     cmp -s -n "$2" -i "$1:0" "$DEVICE" /dev/zero && return 0
     tr '\000' '\377' </dev/zero 2>/dev/null | cmp -s -n "$2" -i "$1:0" "$DEVICE" -
 }
 
-# The same where pieces of zeros and pieces of ones follow each other; stops at the first MiB that holds anything else.
+# The same, MiB by MiB, so that 0x00 and 0xFF can alternate; stops at the first MiB with other data.
 mixed_blank() {
     from=$1
     while [ "$from" -lt "$2" ]; do
@@ -61,7 +61,7 @@ mixed_blank() {
     done
 }
 
-# Reads all of the disk, a GiB at a time, and says after four of them how long all of it takes.
+# Reads the whole disk, a GiB at a time, and prints an estimate of the time after 4 GiB.
 read_all() {
     piece=1073741824
     begun=$(date +%s)
@@ -79,21 +79,21 @@ read_all() {
     done
 }
 
-# The same disk as in the report, in nobody's use, and still free as far as that is seen at once.
+# Checks that it is the disk of the report, not in use, and without signatures or data at both ends.
 check_disk() {
     sys=/sys/class/block/$NAME
-    { [ -b "$DEVICE" ] && [ ! -L "$DEVICE" ]; } || stop "$DEVICE is no block device; nothing was done"
-    [ -d "$sys" ] || stop "$NAME is not known to the kernel; nothing was done"
+    { [ -b "$DEVICE" ] && [ ! -L "$DEVICE" ]; } || stop "$DEVICE is not a block device; nothing was done"
+    [ -d "$sys" ] || stop "the kernel has no device $NAME; nothing was done"
     [ "$(lsblk -dno MAJ:MIN "$DEVICE" | tr -d ' ')" = "$(cat "$sys/dev")" ] || stop "$DEVICE is the node of another device; nothing was done"
-    [ "$(blockdev --getsize64 "$DEVICE")" = "$SIZE" ] || stop "$DEVICE has another size than in the report: another disk? nothing was done"
+    [ "$(blockdev --getsize64 "$DEVICE")" = "$SIZE" ] || stop "size of $DEVICE differs from the report: another disk? nothing was done"
     if [ -n "$SERIAL" ]; then
-        [ "$(lsblk -dno SERIAL "$DEVICE" | tr -d ' ')" = "$SERIAL" ] || stop "$DEVICE has another serial number than in the report; nothing was done"
+        [ "$(lsblk -dno SERIAL "$DEVICE" | tr -d ' ')" = "$SERIAL" ] || stop "serial number of $DEVICE differs from the report; nothing was done"
     fi
     if [ -n "$IDENTITY_FILE" ]; then
         found=$(tr -s '[:space:]' ' ' 2>/dev/null <"$sys/$IDENTITY_FILE") || found=
         found=${found# }
         found=${found% }
-        [ "$found" = "$IDENTITY" ] || stop "$DEVICE has another identity ($IDENTITY_FILE) than in the report; nothing was done"
+        [ "$found" = "$IDENTITY" ] || stop "identity of $DEVICE ($IDENTITY_FILE) differs from the report; nothing was done"
     fi
     [ "$(cat "$sys/ro")" = 0 ] || stop "$DEVICE is read-only; nothing was done"
     [ -z "$(ls -A "$sys/holders")" ] || stop "$DEVICE is in use by $(ls "$sys/holders"); nothing was done"
@@ -108,8 +108,8 @@ check_disk() {
             stop "$DEVICE is in $table; nothing was done"
         fi
     done
-    # What is read from here on is the disk, not what was read of it earlier.
-    blockdev --flushbufs "$DEVICE" || stop "$DEVICE cannot be read anew; nothing was done"
+    # Drop the page cache, so that the following reads come from the disk.
+    blockdev --flushbufs "$DEVICE" || stop "cannot re-read $DEVICE; nothing was done"
     found=$(wipefs -n "$DEVICE") || stop "wipefs cannot read $DEVICE; nothing was done"
     [ -z "$found" ] || stop "$DEVICE is no longer free: $found; nothing was done"
     status=0
@@ -133,7 +133,7 @@ mkdir -p "$MOUNTPOINT"
 mount -t @fstype@ -o @mount@ "$DEVICE" "$MOUNTPOINT"
 line="UUID=$(blkid -p -s UUID -o value "$DEVICE") $MOUNTPOINT @fstype@ @mount@ 0 @pass@"
 if [ "$ADD_TO_FSTAB" = yes ]; then
-    # A file without a newline at its end would swallow the line.
+    # Without a final newline, the new line would join the last one.
     [ -z "$(tail -c 1 /etc/fstab)" ] || printf '\n' >>/etc/fstab
     printf '%s\n' "$line" >>/etc/fstab
 else
@@ -141,7 +141,7 @@ else
 fi
 
 if [ -n "$DATABASE" ]; then
-    # A mount point itself is no place for a database.
+    # Not the mount point itself, which may contain lost+found.
     directory=$MOUNTPOINT/$DATABASE
     umask 022
     mkdir -p "$directory"

@@ -1,39 +1,38 @@
-//! Draws the short report: verdict, path, answers in columns, fixes with their commands, which are
-//! never wrapped.
+//! Renders the short report: verdict, path, answers in columns, fixes with commands, which never
+//! wrap.
 //!
-//! Colour repeats the words in front, and ASCII repeats the marks; what is said is the business of
-//! [`crate::telling::short`].
+//! Colour only repeats labels, and symbols have ASCII forms; [`crate::telling::short`] makes the
+//! content.
 
-use super::{LineStyle, grid};
+use super::{LineStyle, write_grid};
 use crate::Report;
 use crate::model::answer::AnswerAction;
-use crate::telling::answers::AnswerRow;
-use crate::telling::flush::UNBROKEN;
-use crate::telling::short::{FixDetail, Piece, VisibleFixes, pieces};
-use crate::telling::{Bullet, Detail, Mark, Tone};
+use crate::view::answers::AnswerRow;
+use crate::view::flush::NO_BREAK_SPACE;
+use crate::view::short::{FixDetail, ShortPart, VisibleFixes, short_parts};
+use crate::view::{Badge, Bullet, Detail, Tone};
 use walwise_model::text::page::{TextBuilder, WIDTH};
-use walwise_model::text::wrap::{Overlong, columns, wrap};
+use walwise_model::text::wrap::{Overlong, display_width, wrap};
 
-/// Columns for the words in front of a line, and in front of a fix.
-const LABEL: usize = 11;
-const LEVEL: usize = 12;
-/// The least columns of the labels of answers.
-const SETTING: usize = 17;
+/// The width of labels before a line, and before a fix.
+const LABEL_WIDTH: usize = 11;
+const LEVEL_WIDTH: usize = 12;
+/// The least width of the labels of answers.
+const MIN_SETTING_WIDTH: usize = 17;
 
-/// The most lines about one target: where nothing is to be fixed but advice, and where something
-/// is.
-const LINES: (usize, usize) = (24, 40);
+/// The most lines about one target: with nothing but advice to follow, and with something to fix.
+const MAX_LINES: (usize, usize) = (24, 40);
 
 pub fn render(report: &Report, style: LineStyle) -> String {
     let is_one = report.targets.len() == 1 && report.baseline.is_none() && report.what_if.is_none();
-    let pieces = pieces(report);
+    let pieces = short_parts(report);
     let is_urgent = pieces
         .iter()
-        .any(|piece| matches!(piece, Piece::Fixes(list) if list.is_urgent()));
-    let most = if is_urgent { LINES.1 } else { LINES.0 };
+        .any(|piece| matches!(piece, ShortPart::Fixes(list) if list.is_urgent()));
+    let most = if is_urgent { MAX_LINES.1 } else { MAX_LINES.0 };
     let mut text = String::new();
     for detail in FixDetail::ALL {
-        text = draw(&pieces, detail, style);
+        text = render_parts(&pieces, detail, style);
         if !is_one || text.lines().count() <= most {
             break;
         }
@@ -41,33 +40,33 @@ pub fn render(report: &Report, style: LineStyle) -> String {
     text
 }
 
-fn draw(pieces: &[Piece], detail: FixDetail, style: LineStyle) -> String {
+fn render_parts(pieces: &[ShortPart], detail: FixDetail, style: LineStyle) -> String {
     let mut page = ShortPage {
         out: String::new(),
         style,
     };
     for piece in pieces {
         match piece {
-            Piece::Line(bullet) => page.bullet(bullet),
-            Piece::Grid(one) => {
+            ShortPart::Line(bullet) => page.push_bullet(bullet),
+            ShortPart::Grid(one) => {
                 let mut table = TextBuilder::default();
-                grid(&mut table, 0, one);
+                write_grid(&mut table, 0, one);
                 page.out.push_str(&table.finish());
             }
-            Piece::Answers(rows) => page.answers(rows),
-            Piece::Fixes(list) => page.fixes(&list.visible(detail)),
-            Piece::Section(section) => {
+            ShortPart::Answers(rows) => page.push_answers(rows),
+            ShortPart::Fixes(list) => page.push_fixes(&list.cut_to(detail)),
+            ShortPart::Section(section) => {
                 page.out
-                    .push_str(&super::drawn(std::slice::from_ref(section)).finish());
+                    .push_str(&super::render_sections(std::slice::from_ref(section)).finish());
             }
         }
     }
     let lines = page
         .out
         .lines()
-        .map(|line| line.replace(UNBROKEN, " ").trim_end().to_owned() + "\n");
+        .map(|line| line.replace(NO_BREAK_SPACE, " ").trim_end().to_owned() + "\n");
     let text: String = lines.collect();
-    if style.ascii { in_ascii(&text) } else { text }
+    if style.ascii { to_ascii(&text) } else { text }
 }
 
 struct ShortPage {
@@ -76,194 +75,201 @@ struct ShortPage {
 }
 
 impl ShortPage {
-    fn line(&mut self, text: &str) {
+    fn push_line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
     }
 
-    /// A line whose end stands at the right edge; on a line of its own where both do not fit.
-    fn line_and_end(&mut self, text: &str, end: &str) {
-        let room = WIDTH.saturating_sub(columns(text));
+    /// A line with its end at the right edge; the end gets its own line if both do not fit.
+    fn push_aligned(&mut self, text: &str, end: &str) {
+        let room = WIDTH.saturating_sub(display_width(text));
         if end.is_empty() {
-            self.line(text);
-        } else if room > columns(end) {
-            self.line(&format!("{text}{end:>room$}"));
+            self.push_line(text);
+        } else if room > display_width(end) {
+            self.push_line(&format!("{text}{end:>room$}"));
         } else {
-            self.line(text);
-            self.line(&format!("{end:>WIDTH$}"));
+            self.push_line(text);
+            self.push_line(&format!("{end:>WIDTH$}"));
         }
     }
 
-    fn bullet(&mut self, bullet: &Bullet) {
-        let label = bullet.marks.first().map(Mark::words).unwrap_or_default();
-        let label = match columns(&label) {
+    fn push_bullet(&mut self, bullet: &Bullet) {
+        let label = bullet.badges.first().map(Badge::text).unwrap_or_default();
+        let label = match display_width(&label) {
             0 => String::new(),
-            wide if wide < LABEL => format!("{label:<LABEL$}"),
+            wide if wide < LABEL_WIDTH => format!("{label:<LABEL_WIDTH$}"),
             _ => format!("{label}  "),
         };
         let margin = if label.is_empty() {
             0
         } else {
-            columns(&label).min(LABEL)
+            display_width(&label).min(LABEL_WIDTH)
         };
-        let colour = bullet.marks.first().and_then(colour);
+        let colour = bullet.badges.first().and_then(badge_colour);
         let mut lines = wrap(
-            &bullet.says.to_string(),
-            WIDTH - columns(&label).min(WIDTH / 2),
-            Overlong::Whole,
+            &bullet.text.to_string(),
+            WIDTH - display_width(&label).min(WIDTH / 2),
+            Overlong::Keep,
         );
         let last = lines.pop().unwrap_or_default();
-        let mut before = self.painted(&label, colour);
+        let mut before = self.coloured(&label, colour);
         for line in lines {
-            self.line(&format!("{before}{line}"));
+            self.push_line(&format!("{before}{line}"));
             before = " ".repeat(margin);
         }
+        // Escape sequences take no columns.
         let escapes = before.len().saturating_sub(label.len());
         let line = format!("{before}{last}");
-        if bullet.rule.is_empty() || columns(&line) - escapes + columns(&bullet.rule) >= WIDTH {
-            self.line(&line);
+        if bullet.rule.is_empty()
+            || display_width(&line) - escapes + display_width(&bullet.rule) >= WIDTH
+        {
+            self.push_line(&line);
             if !bullet.rule.is_empty() {
-                self.line(&format!("{:>WIDTH$}", bullet.rule));
+                self.push_line(&format!("{:>WIDTH$}", bullet.rule));
             }
         } else {
-            let room = WIDTH - (columns(&line) - escapes);
-            self.line(&format!("{line}{:>room$}", bullet.rule));
+            let room = WIDTH - (display_width(&line) - escapes);
+            self.push_line(&format!("{line}{:>room$}", bullet.rule));
         }
-        for detail in &bullet.beneath {
-            self.detail(detail);
+        for detail in &bullet.details {
+            self.push_detail(detail);
         }
     }
 
-    /// Label, value in force, mark and recommended value; a long cell wraps within its column.
-    fn answers(&mut self, rows: &[AnswerRow]) {
+    /// Label, value in force, symbol and recommended value; a long cell wraps within its column.
+    fn push_answers(&mut self, rows: &[AnswerRow]) {
         let label = rows
             .iter()
-            .map(|row| columns(row.label) + 1)
+            .map(|row| display_width(row.label) + 1)
             .max()
             .unwrap_or_default()
-            .max(SETTING);
-        let now = if label > SETTING { 15 } else { 24 };
+            .max(MIN_SETTING_WIDTH);
+        let now = if label > MIN_SETTING_WIDTH { 15 } else { 24 };
         let rest = WIDTH - label - now - 4;
         self.out.push('\n');
-        self.line(&format!("{:label$}{:now$}  recommended", "", "now"));
+        self.push_line(&format!("{:label$}{:now$}  recommended", "", "now"));
         for row in rows {
             let left = wrap(&row.now, now - 1, Overlong::Cut);
             let right = wrap(&row.recommended, rest, Overlong::Cut);
             for at in 0..left.len().max(right.len()) {
                 let cell = |cells: &[String]| cells.get(at).cloned().unwrap_or_default();
                 let (name, mark) = if at == 0 {
-                    (row.label, row.action.mark())
+                    (row.label, row.action.symbol())
                 } else {
                     ("", " ")
                 };
-                let recommended =
-                    self.painted(&format!("{mark} {}", cell(&right)), role(row.action));
+                let recommended = self.coloured(
+                    &format!("{mark} {}", cell(&right)),
+                    action_colour(row.action),
+                );
                 let left = cell(&left);
-                let gap = " ".repeat(now.saturating_sub(columns(&left)).max(1));
-                self.line(&format!("{name:label$}{left}{gap}{recommended}"));
+                let gap = " ".repeat(now.saturating_sub(display_width(&left)).max(1));
+                self.push_line(&format!("{name:label$}{left}{gap}{recommended}"));
             }
         }
         self.out.push('\n');
     }
 
-    fn fixes(&mut self, list: &VisibleFixes) {
+    fn push_fixes(&mut self, list: &VisibleFixes) {
         if list.entries.is_empty() && list.more.is_none() {
             return;
         }
         if list.entries.iter().any(|(number, _)| number.is_some()) {
-            self.line("Fix first");
+            self.push_line("Fix first");
         }
         for (number, fix) in &list.entries {
-            self.fix(*number, fix);
+            self.push_fix(*number, fix);
         }
         if let Some(more) = &list.more {
-            for line in wrap(more, WIDTH, Overlong::Whole) {
-                self.line(&line);
+            for line in wrap(more, WIDTH, Overlong::Keep) {
+                self.push_line(&line);
             }
         }
         if let Some(command) = &list.persist {
-            let text = "To keep mount options over a reboot:";
-            let fits = columns(text) + 1 + columns(command.as_str()) <= WIDTH;
-            let command = self.painted(command.as_str(), Some(CYAN));
-            self.line(&format!(
+            let text = "To keep mount options across reboots:";
+            let fits = display_width(text) + 1 + display_width(command.as_str()) <= WIDTH;
+            let command = self.coloured(command.as_str(), Some(CYAN));
+            self.push_line(&format!(
                 "{text}{}{command}",
                 if fits { " " } else { "\n  " }
             ));
         }
     }
 
-    fn fix(&mut self, number: Option<usize>, fix: &Bullet) {
+    fn push_fix(&mut self, number: Option<usize>, fix: &Bullet) {
         let number = number
             .map(|number| format!("{number:<2}"))
             .unwrap_or_default();
-        let level = fix.marks.first().map(Mark::words).unwrap_or_default();
-        let margin = LEVEL;
+        let level = fix.badges.first().map(Badge::text).unwrap_or_default();
+        let margin = LEVEL_WIDTH;
         let front = format!("{number}{level:<width$}", width = margin - number.len());
-        let aside = fix.aside.to_string();
-        let lines = wrap(&fix.says.to_string(), WIDTH - margin, Overlong::Whole);
-        let painted = self.painted(&front, fix.marks.first().and_then(colour));
-        let escapes = columns(&painted) - columns(&front);
+        let aside = fix.note.to_string();
+        let lines = wrap(&fix.text.to_string(), WIDTH - margin, Overlong::Keep);
+        let painted = self.coloured(&front, fix.badges.first().and_then(badge_colour));
+        let escapes = display_width(&painted) - display_width(&front);
         let mut front = painted;
         for (at, line) in lines.iter().enumerate() {
             let is_last = at + 1 == lines.len();
             let text = format!("{front}{line}");
-            let used = columns(&text) - if at == 0 { escapes } else { 0 };
+            let used = display_width(&text) - if at == 0 { escapes } else { 0 };
             let room = WIDTH.saturating_sub(used);
             match is_last && !aside.is_empty() {
-                true if room > columns(&aside) => self.line(&format!("{text}{aside:>room$}")),
-                true => {
-                    self.line(&text);
-                    self.line(&format!("{aside:>WIDTH$}"));
+                true if room > display_width(&aside) => {
+                    self.push_line(&format!("{text}{aside:>room$}"));
                 }
-                false => self.line(&text),
+                true => {
+                    self.push_line(&text);
+                    self.push_line(&format!("{aside:>WIDTH$}"));
+                }
+                false => self.push_line(&text),
             }
             front = " ".repeat(margin);
         }
         let mut seen = String::new();
-        for detail in &fix.beneath {
+        for detail in &fix.details {
             match detail {
-                Detail::Aside(word, says) => seen = format!("  {word} {says}"),
+                Detail::Verbose(word, says) => seen = format!("  {word} {says}"),
                 Detail::Commands(..)
                 | Detail::Sentence(_)
                 | Detail::Field(..)
-                | Detail::More(_)
-                | Detail::Becomes { .. }
-                | Detail::Own(_) => self.detail(detail),
+                | Detail::Continuation(_)
+                | Detail::Diff { .. }
+                | Detail::UserCommand(_) => self.push_detail(detail),
             }
         }
-        let rules = wrap(&fix.rule, WIDTH - 2, Overlong::Whole);
+        let rules = wrap(&fix.rule, WIDTH - 2, Overlong::Keep);
         match rules.as_slice() {
             [one] if one.is_empty() && seen.is_empty() => {}
-            [one] => self.line_and_end(&seen, one),
+            [one] => self.push_aligned(&seen, one),
             many => {
                 if !seen.is_empty() {
-                    self.line(&seen);
+                    self.push_line(&seen);
                 }
                 for line in many {
-                    self.line(&format!("  {line}"));
+                    self.push_line(&format!("  {line}"));
                 }
             }
         }
     }
 
-    fn detail(&mut self, detail: &Detail) {
+    fn push_detail(&mut self, detail: &Detail) {
         match detail {
             Detail::Commands(_, commands) => {
                 for command in commands {
-                    let painted = self.painted(command.as_str(), Some(CYAN));
-                    self.line(&format!("  {painted}"));
+                    let painted = self.coloured(command.as_str(), Some(CYAN));
+                    self.push_line(&format!("  {painted}"));
                 }
             }
-            Detail::Sentence(says) | Detail::Field(_, says) | Detail::More(says) => {
-                for line in wrap(&says.to_string(), WIDTH - 2, Overlong::Whole) {
-                    self.line(&format!("  {line}"));
+            Detail::Sentence(says) | Detail::Field(_, says) | Detail::Continuation(says) => {
+                for line in wrap(&says.to_string(), WIDTH - 2, Overlong::Keep) {
+                    self.push_line(&format!("  {line}"));
                 }
             }
-            Detail::Aside(..) | Detail::Becomes { .. } | Detail::Own(_) => {}
+            Detail::Verbose(..) | Detail::Diff { .. } | Detail::UserCommand(_) => {}
         }
     }
 
-    fn painted(&self, text: &str, colour: Option<&str>) -> String {
+    fn coloured(&self, text: &str, colour: Option<&str>) -> String {
         match colour {
             Some(colour) if self.style.colour && !text.is_empty() => {
                 format!("\x1b[{colour}m{text}\x1b[0m")
@@ -278,8 +284,8 @@ const GREEN: &str = "32";
 const MAGENTA: &str = "35";
 const CYAN: &str = "36";
 
-/// The colour of a word in front, from the sixteen of the user's own palette.
-fn colour(mark: &Mark) -> Option<&'static str> {
+/// The colour of a badge, from the terminal's own sixteen.
+fn badge_colour(mark: &Badge) -> Option<&'static str> {
     match mark.tone() {
         Tone::Bad => Some(RED),
         Tone::Doubt => Some(MAGENTA),
@@ -289,7 +295,7 @@ fn colour(mark: &Mark) -> Option<&'static str> {
 }
 
 /// The colour of a recommended value.
-fn role(action: AnswerAction) -> Option<&'static str> {
+fn action_colour(action: AnswerAction) -> Option<&'static str> {
     match action {
         AnswerAction::Keep => Some(GREEN),
         AnswerAction::Change | AnswerAction::Create => Some(CYAN),
@@ -298,8 +304,8 @@ fn role(action: AnswerAction) -> Option<&'static str> {
     }
 }
 
-/// Our own marks in ASCII; what names of the machine hold stays as it is.
-fn in_ascii(text: &str) -> String {
+/// Replaces our own symbols with ASCII; names from the host stay unchanged.
+fn to_ascii(text: &str) -> String {
     let plain = [
         ("→ ", "> "),
         ("→", "->"),
@@ -337,7 +343,7 @@ mod tests {
         )
     }
 
-    /// All in one line, as words can be wrapped anywhere.
+    /// The text on one line, because it can wrap anywhere.
     fn flat(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -349,9 +355,12 @@ mod tests {
 
     #[test]
     fn prose_fits_the_page_and_commands_stay_whole() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             for line in plain(&report).lines() {
-                assert!(line.starts_with("  ") || columns(line) <= WIDTH, "{line}");
+                assert!(
+                    line.starts_with("  ") || display_width(line) <= WIDTH,
+                    "{line}"
+                );
             }
             let text = plain(&report);
             for step in report.plans.iter().flat_map(|plan| &plan.steps) {
@@ -370,12 +379,12 @@ mod tests {
 
     #[test]
     fn the_script_of_a_wanted_file_system_makes_that_one() {
-        let text = plain(&sample::wanting(NewFilesystem::Ext4));
+        let text = plain(&sample::free_disk_wanting(NewFilesystem::Ext4));
         let script = "  walwise check /dev/sdc --fs ext4 --format script --output setup.sh";
         assert!(text.lines().any(|line| line == script), "{text}");
     }
 
-    /// However much there is, nothing of this is cut.
+    /// These parts are never cut, whatever the length.
     #[test]
     fn what_no_limit_cuts() {
         let mut report = sample::at_risk();
@@ -415,7 +424,9 @@ mod tests {
             );
         }
         report.verdicts[0].limits = "Seen from a guest: a caveat.".to_owned();
-        report.findings.sort_by(|a, b| a.place().cmp(&b.place()));
+        report
+            .findings
+            .sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
         let text = flat(&plain(&report));
         for number in 0..40 {
             for what in ["critical.number", "withheld.number", "open.number"] {
@@ -436,7 +447,7 @@ mod tests {
 
     #[test]
     fn the_least_urgent_of_many_targets_are_counted() {
-        let text = plain(&sample::disks(200));
+        let text = plain(&sample::free_disks(200));
         assert!(text.lines().count() <= 60, "{text}");
         assert!(text.contains("+ 188 more targets (-v)"), "{text}");
     }
@@ -461,7 +472,7 @@ mod tests {
 
     #[test]
     fn an_ascii_terminal_gets_ascii() {
-        for report in sample::all() {
+        for report in sample::all_samples() {
             let text = render(
                 &report,
                 LineStyle {

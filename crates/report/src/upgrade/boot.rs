@@ -1,16 +1,17 @@
-//! The mounts of the next boot: the lines of fstab, the mount units and the root flags, option by
-//! option.
+//! The mounts of the next boot, option by option: lines of fstab, mount units, root flags.
 
-use super::item::{FindingIndex, applies, by_name, item, looks_at, of_boot, same};
+use super::change::{
+    FindingIndex, applies, counterpart, from_finding, index_findings, is_about_boot, tests_fact,
+};
 use crate::model::Report;
 use crate::model::upgrade::{Answer, Item, Part};
+use walwise_judge::compat::{self, Effect, Support};
 use walwise_judge::rules::{Finding, Level};
-use walwise_judge::validity::{self, Effect, Ruling};
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{FactSet, Key, Subject};
 
-/// The facts that classify the options of a line, with the part for each.
-const SORTED: [(&Key<Vec<String>>, Effect, Part); 5] = [
+/// The facts that classify the options of a line, with the section for each.
+const OPTION_FACTS: [(&Key<Vec<String>>, Effect, Part); 5] = [
     (&boot::REFUSED, Effect::Refused, Part::Blocker),
     (&boot::NO_EFFECT, Effect::NoEffect, Part::LosesEffect),
     (&boot::DEPRECATED, Effect::Deprecated, Part::Deprecated),
@@ -19,36 +20,34 @@ const SORTED: [(&Key<Vec<String>>, Effect, Part); 5] = [
 ];
 
 /// Facts that make a whole line fail.
-const FAILING: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
+const FAILURE_FACTS: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
 
-/// All items about the lines of the next boot.
-pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
-    let (before, now) = (by_name(real), by_name(supposed));
+pub fn boot_items(real: &Report, supposed: &Report) -> Vec<Item> {
+    let (before, now) = (index_findings(real), index_findings(supposed));
     let mut items = Vec::new();
     for finding in supposed
         .findings
         .iter()
-        .filter(|finding| of_boot(finding) && applies(finding))
+        .filter(|finding| is_about_boot(finding) && applies(finding))
     {
-        match SORTED
+        match OPTION_FACTS
             .iter()
-            .find(|(key, ..)| looks_at(finding, key.name()))
+            .find(|(key, ..)| tests_fact(finding, key.name()))
         {
             // Unknown options are reported whatever rules there are.
             Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
-                items.extend(options(real, supposed, finding, key, *effect, *part));
+                items.extend(option_items(real, supposed, finding, key, *effect, *part));
             }
-            None => items.extend(whole(&before, supposed, finding)),
+            None => items.extend(line_item(&before, supposed, finding)),
         }
     }
-    items.extend(mended(real, supposed, &now));
+    items.extend(improved_items(real, supposed, &now));
     items
 }
 
-/// The items of a finding about options of a line, option by option, with the table's ruling on
-/// each.
-fn options(
+/// The items of a finding about options of a line, one for each option, with the table's ruling.
+fn option_items(
     real: &Report,
     supposed: &Report,
     finding: &Finding,
@@ -59,7 +58,7 @@ fn options(
     let line = &finding.subject;
     let before = real.facts.value(line, key).unwrap_or_default();
     let found = supposed.facts.value(line, key).unwrap_or_default();
-    let rulings = rulings(&supposed.facts, line);
+    let rulings = option_rulings(&supposed.facts, line);
     let ruling = |option: &String| {
         rulings
             .iter()
@@ -68,7 +67,7 @@ fn options(
     let mut items: Vec<Item> = Vec::new();
     for option in found {
         let already = before.contains(&option);
-        // An option that is needless today is no news of the upgrade.
+        // An option that is redundant today does not change.
         if part == Part::Needless && already {
             continue;
         }
@@ -76,28 +75,27 @@ fn options(
             .map(|(_, ruling)| (ruling.because.clone(), ruling.source.clone()))
             .unwrap_or_default();
         let then = if part == Part::Blocker {
-            consequence(&supposed.facts, line)
+            failure_consequence(&supposed.facts, line)
         } else {
             ""
         };
         items.push(Item {
-            what: what(&option, effect, &fstype(&supposed.facts, line)),
+            what: option_effect(&option, effect, &fstype(&supposed.facts, line)),
             because: format!("{because} {then}").trim().to_owned(),
             sources: if source.is_empty() {
                 finding.refs.to_vec()
             } else {
                 vec![source]
             },
-            place: at(&supposed.facts, line),
-            answer: answer(part),
-            ..item(part, finding, already)
+            place: declared_at(&supposed.facts, line),
+            answer: part_answer(part),
+            ..from_finding(part, finding, already)
         });
     }
     items
 }
 
-/// The answer of a part about its line.
-fn answer(part: Part) -> Option<Answer> {
+fn part_answer(part: Part) -> Option<Answer> {
     match part {
         Part::Blocker => Some(Answer::Fails),
         Part::LosesEffect => Some(Answer::WorksAndLoses),
@@ -106,7 +104,7 @@ fn answer(part: Part) -> Option<Answer> {
     }
 }
 
-fn what(option: &str, effect: Effect, fstype: &str) -> String {
+fn option_effect(option: &str, effect: Effect, fstype: &str) -> String {
     match effect {
         Effect::Refused => format!("{option} is refused by {fstype}"),
         Effect::NoEffect => format!("{option} has no effect on {fstype}"),
@@ -118,76 +116,80 @@ fn what(option: &str, effect: Effect, fstype: &str) -> String {
 }
 
 /// The items of a finding about a line as a whole.
-fn whole<'r>(before: &FindingIndex<'r>, supposed: &Report, finding: &'r Finding) -> Option<Item> {
-    let already = same(before, finding).is_some_and(applies);
-    let fails = FAILING.iter().any(|fact| looks_at(finding, fact));
+fn line_item<'r>(
+    before: &FindingIndex<'r>,
+    supposed: &Report,
+    finding: &'r Finding,
+) -> Option<Item> {
+    let already = counterpart(before, finding).is_some_and(applies);
+    let fails = FAILURE_FACTS.iter().any(|fact| tests_fact(finding, fact));
     let part = match (fails, already) {
         (true, _) => Part::Blocker,
         (false, true) => Part::Already,
         (false, false) => Part::Changes,
     };
-    // A correct line that could be improved is no matter of an upgrade.
+    // Advice that already applies does not concern the upgrade.
     if part == Part::Already && finding.level < Level::Warning {
         return None;
     }
-    let place = at(&supposed.facts, &finding.subject);
+    let place = declared_at(&supposed.facts, &finding.subject);
     Some(Item {
         place,
-        answer: answer(part),
-        ..item(part, finding, already)
+        answer: part_answer(part),
+        ..from_finding(part, finding, already)
     })
 }
 
-/// Options that were wrong and will be right.
-fn mended<'r>(real: &'r Report, supposed: &Report, now: &FindingIndex<'r>) -> Vec<Item> {
+/// Options that are wrong now and will be right.
+fn improved_items<'r>(real: &'r Report, supposed: &Report, now: &FindingIndex<'r>) -> Vec<Item> {
     let mut items = Vec::new();
     for finding in real
         .findings
         .iter()
-        .filter(|finding| of_boot(finding) && applies(finding))
+        .filter(|finding| is_about_boot(finding) && applies(finding))
     {
         let line = &finding.subject;
-        let sorted = SORTED
+        let sorted = OPTION_FACTS
             .iter()
-            .find(|(key, ..)| looks_at(finding, key.name()));
+            .find(|(key, ..)| tests_fact(finding, key.name()));
         let Some((key, _, part)) = sorted else {
-            if same(now, finding).is_none() {
+            if counterpart(now, finding).is_none() {
                 items.push(Item {
-                    place: at(&real.facts, line),
-                    ..item(Part::Better, finding, true)
+                    place: declared_at(&real.facts, line),
+                    ..from_finding(Part::Better, finding, true)
                 });
             }
             continue;
         };
         let was_wrong = real.facts.value(line, key).unwrap_or_default();
-        let right = |(option, ruling): &(String, Ruling)| {
-            was_wrong.contains(option) && ruling.effect.is_right()
+        let right = |(option, ruling): &(String, Support)| {
+            was_wrong.contains(option) && ruling.effect.is_accepted()
         };
         // A default that becomes explicit needs no action.
         let then = if *part == Part::Needless {
             Vec::new()
         } else {
-            rulings(&supposed.facts, line)
+            option_rulings(&supposed.facts, line)
         };
         items.extend(then.into_iter().filter(right).map(|(option, ruling)| Item {
-            what: what(&option, ruling.effect, &fstype(&supposed.facts, line)),
+            what: option_effect(&option, ruling.effect, &fstype(&supposed.facts, line)),
             because: ruling.because,
             sources: vec![ruling.source],
-            place: at(&real.facts, line),
-            ..item(Part::Better, finding, false)
+            place: declared_at(&real.facts, line),
+            ..from_finding(Part::Better, finding, false)
         }));
     }
     items
 }
 
-fn rulings(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
-    validity::rulings(facts, line)
+fn option_rulings(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
+    compat::option_support(facts, line)
         .value()
         .cloned()
         .unwrap_or_default()
 }
 
-fn at(facts: &FactSet, line: &Subject) -> Option<String> {
+fn declared_at(facts: &FactSet, line: &Subject) -> Option<String> {
     facts.value(line, &boot::WHERE)
 }
 
@@ -198,7 +200,7 @@ fn fstype(facts: &FactSet, line: &Subject) -> String {
 }
 
 /// The consequence of a mount that fails at boot (systemd.mount(5), fstab(5)).
-fn consequence(facts: &FactSet, line: &Subject) -> &'static str {
+fn failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let has = |word: &str| options.iter().any(|option| option == word);
     match facts.value(line, &boot::AUTO) {

@@ -1,50 +1,49 @@
-//! Features of the file systems on the disks: those that the next kernel must know to mount them,
-//! and those that the next e2fsck must know to check them.
+//! On-disk features that the next kernel must know to mount, and that the next e2fsck must know to
+//! check.
 //!
-//! A feature is judged by its name in the superblock. A file system with unread features is
-//! reported only on a downgrade, since later kernels and tools know everything that earlier ones
-//! knew. XFS is the exception: its version 4 was removed.
+//! A feature is judged by its name in the superblock. Unread features are reported only on a
+//! downgrade, since later kernels and tools know all earlier features. The exception is XFS, whose
+//! version 4 was removed.
 
-use super::builder::{built_again, kernel_of};
-use super::layer::{changes_system, runs_alike};
+use super::kernel_vendor::{is_same_builder, kernel_and_vendor};
+use super::layer::{is_other_release, is_same_kernel};
 use crate::model::upgrade::Item;
+use walwise_judge::compat::{self, DiskFormat, Support};
 use walwise_judge::rules::Level;
-use walwise_judge::validity::{self, DiskFormat, Ruling};
 use walwise_model::facts::catalog::{boot, host, mount};
 use walwise_model::facts::{FactSet, Key, Scope, Subject};
 use walwise_model::version::Version;
 
-/// File systems, besides ext4 and XFS, that cannot be judged because their features are not read.
-const CLOSED: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
+/// File systems with features that walwise does not read.
+const UNREADABLE_FEATURES: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
 
-/// Every failure, and everything unknown.
-pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+pub fn feature_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let next = BootEnvironment::new(real, supposed);
     let mut items = Vec::new();
     for mounted in supposed.subjects(Scope::Mount) {
         let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else {
             continue;
         };
-        items.extend(next.judge(mounted, &fstype));
+        items.extend(next.mounted_items(mounted, &fstype));
     }
     for line in supposed.subjects(Scope::Boot) {
-        // A mounted one is judged as a mount.
+        // Mounted ones were judged above.
         if supposed.resolve(line, Scope::Mount).is_some() {
             continue;
         }
         let Some(fstype) = supposed.value(line, &boot::FSTYPE) else {
             continue;
         };
-        items.extend(next.unread(line, &fstype));
+        items.extend(next.unread_item(line, &fstype));
     }
     items
 }
 
-enum Checker {
-    /// The present version, where it is known.
-    Of(Option<Version>),
-    /// A later version than the present one.
-    Later(Option<Version>),
+enum NextE2fsck {
+    /// This version, if known.
+    Known(Option<Version>),
+    /// This version or a later one.
+    AtLeast(Option<Version>),
     /// The unknown version of another system.
     Unknown,
 }
@@ -54,54 +53,54 @@ struct BootEnvironment<'f> {
     facts: &'f FactSet,
     /// The kernel, if it changes.
     kernel: Option<(Version, String)>,
-    /// Whether it has every feature that the running one uses, because one person builds both.
-    again: bool,
-    /// Whether it is older than the running one, or of a vendor whose numbers do not tell.
-    is_back: bool,
-    checker: Checker,
+    /// Whether the same user builds both kernels, so that it has every feature in use.
+    same_builder: bool,
+    /// Whether it is older than the running one, or the versions cannot be compared.
+    may_be_older: bool,
+    checker: NextE2fsck,
 }
 
 impl<'f> BootEnvironment<'f> {
     fn new(real: &FactSet, supposed: &'f FactSet) -> Self {
-        let (now, then) = (kernel_of(real), kernel_of(supposed));
+        let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
         let is_back = match (&now, &then) {
             (Some((now, _)), Some((then, _))) => then < now,
             (None, _) | (_, None) => true,
         };
-        let again = built_again(now.as_ref(), then.as_ref());
-        let kernel = then.filter(|_| !runs_alike(real, supposed));
+        let again = is_same_builder(now.as_ref(), then.as_ref());
+        let kernel = then.filter(|_| !is_same_kernel(real, supposed));
         Self {
             facts: supposed,
             kernel,
-            again,
-            is_back,
-            checker: checker(real, supposed),
+            same_builder: again,
+            may_be_older: is_back,
+            checker: next_e2fsck(real, supposed),
         }
     }
 
     /// The items about a mounted file system.
-    fn judge(&self, mounted: &Subject, fstype: &str) -> Vec<Item> {
+    fn mounted_items(&self, mounted: &Subject, fstype: &str) -> Vec<Item> {
         let (fs, key) = match fstype {
             "ext2" | "ext3" | "ext4" => ("ext4", &mount::EXT4_FEATURES),
             "xfs" => ("xfs", &mount::XFS_FEATURES),
-            other => return self.unread(mounted, other).into_iter().collect(),
+            other => return self.unread_item(mounted, other).into_iter().collect(),
         };
         let Some(features) = self.facts.value(mounted, key) else {
-            return self.unread(mounted, fstype).into_iter().collect();
+            return self.unread_item(mounted, fstype).into_iter().collect();
         };
         let is_checked = self.is_checked(mounted);
         let mut items = Vec::new();
         for feature in features {
             if let Some((version, vendor)) = &self.kernel {
-                let ruling = validity::feature_on_disk(fs, &feature, version, vendor);
-                items.extend(told(mounted, &feature, "that kernel mounts", ruling));
+                let ruling = compat::feature_on_disk(fs, &feature, version, vendor);
+                items.extend(ruling_item(mounted, &feature, "that kernel mounts", ruling));
             }
             if fs == "ext4" && is_checked {
-                items.extend(told(
+                items.extend(ruling_item(
                     mounted,
                     &feature,
                     "that e2fsck checks",
-                    self.checked(&feature),
+                    self.check_ruling(&feature),
                 ));
             }
         }
@@ -125,73 +124,77 @@ impl<'f> BootEnvironment<'f> {
     }
 
     /// The next e2fsck's ruling on a feature. If the present one is unknown too, nothing changes.
-    fn checked(&self, feature: &str) -> Ruling {
+    fn check_ruling(&self, feature: &str) -> Support {
         match &self.checker {
-            Checker::Of(None) | Checker::Later(None) => Ruling::ok(""),
-            Checker::Of(Some(tool)) => validity::feature_checked(feature, Some(tool)),
-            Checker::Later(Some(tool)) => {
-                let now = validity::feature_checked(feature, Some(tool));
+            NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => Support::ok(""),
+            NextE2fsck::Known(Some(tool)) => compat::feature_in_e2fsck(feature, Some(tool)),
+            NextE2fsck::AtLeast(Some(tool)) => {
+                let now = compat::feature_in_e2fsck(feature, Some(tool));
                 if now.effect.is_refused() {
-                    validity::feature_checked(feature, None)
+                    compat::feature_in_e2fsck(feature, None)
                 } else {
                     now
                 }
             }
-            Checker::Unknown => validity::feature_checked(feature, None),
+            NextE2fsck::Unknown => compat::feature_in_e2fsck(feature, None),
         }
     }
 
     /// The item about a file system whose features were not read.
-    fn unread(&self, subject: &Subject, fstype: &str) -> Option<Item> {
+    fn unread_item(&self, subject: &Subject, fstype: &str) -> Option<Item> {
         let (version, vendor) = self.kernel.as_ref()?;
-        // The type itself is refused, whatever its features.
-        if validity::file_system(fstype, version, vendor)
+        // Another item reports that the type itself is refused.
+        if compat::file_system_support(fstype, version, vendor)
             .effect
             .is_refused()
         {
             return None;
         }
-        let open =
-            |what: String, ruling| Item::open(subject, level(self.facts, subject), what, ruling);
-        let judge = if self.again {
-            validity::format_again
+        let open = |what: String, ruling| {
+            Item::undecided(subject, failure_level(self.facts, subject), what, ruling)
+        };
+        let judge = if self.same_builder {
+            compat::format_if_rebuilt
         } else {
-            validity::format
+            compat::format_support
         };
         let v4 = judge(DiskFormat::XfsV4, version, vendor);
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
             return Some(open(
-                format!("it is unknown whether it is {}", DiskFormat::XfsV4.words()),
+                format!(
+                    "it is unknown whether it is {}",
+                    DiskFormat::XfsV4.describe()
+                ),
                 v4,
             ));
         }
-        let has_features = fstype == "xfs" || fstype.starts_with("ext") || CLOSED.contains(&fstype);
-        (self.is_back && has_features).then(|| {
-            let because = "An older kernel may lack what the file system was made with.";
+        let has_features =
+            fstype == "xfs" || fstype.starts_with("ext") || UNREADABLE_FEATURES.contains(&fstype);
+        (self.may_be_older && has_features).then(|| {
+            let because = "An older kernel may not support them.";
             open(
-                "its features were not read".to_owned(),
-                Ruling::unknown(because),
+                "its feature flags could not be read".to_owned(),
+                Support::unknown(because),
             )
         })
     }
 }
 
-/// Its level: a line that the boot does not wait for matters less.
-fn level(facts: &FactSet, subject: &Subject) -> Level {
+fn failure_level(facts: &FactSet, subject: &Subject) -> Level {
     match subject.scope() {
-        Scope::Boot => super::weight::weight(facts, subject),
+        Scope::Boot => super::severity::line_severity(facts, subject),
         Scope::Host | Scope::Mount | Scope::Device | Scope::Cluster | Scope::Target => {
             Level::Critical
         }
     }
 }
 
-fn checker(real: &FactSet, supposed: &FactSet) -> Checker {
+fn next_e2fsck(real: &FactSet, supposed: &FactSet) -> NextE2fsck {
     let host = Subject::host();
     let value = |facts: &FactSet, key: &Key<Version>| facts.value(&host, key);
     let then = value(supposed, &host::E2FSPROGS);
     if supposed.is_assumed(&host, host::E2FSPROGS.id()) || then != value(real, &host::E2FSPROGS) {
-        return then.map_or(Checker::Unknown, |tool| Checker::Of(Some(tool)));
+        return then.map_or(NextE2fsck::Unknown, |tool| NextE2fsck::Known(Some(tool)));
     }
     let id = |facts: &FactSet| facts.value(&host, &host::OS_ID);
     let release = |facts: &FactSet| {
@@ -200,24 +203,24 @@ fn checker(real: &FactSet, supposed: &FactSet) -> Checker {
             .and_then(|text| Version::parse(&text))
     };
     let later = id(real) == id(supposed) && release(real) <= release(supposed);
-    match (changes_system(real, supposed), later) {
-        (false, _) => Checker::Of(then),
-        (true, true) => Checker::Later(then),
-        (true, false) => Checker::Unknown,
+    match (is_other_release(real, supposed), later) {
+        (false, _) => NextE2fsck::Known(then),
+        (true, true) => NextE2fsck::AtLeast(then),
+        (true, false) => NextE2fsck::Unknown,
     }
 }
 
-/// The item for a ruling on a feature, unless it works.
-fn told(mounted: &Subject, feature: &str, does: &str, ruling: Ruling) -> Option<Item> {
+/// The item for a ruling on a feature; `None` if supported.
+fn ruling_item(mounted: &Subject, feature: &str, does: &str, ruling: Support) -> Option<Item> {
     if ruling.effect.is_refused() {
         let what = format!("the file system has the feature {feature}");
-        return Some(Item::open(mounted, Level::Critical, what, ruling).blocks());
+        return Some(Item::undecided(mounted, Level::Critical, what, ruling).into_blocker());
     }
     let what = format!("it is unknown whether {does} the feature {feature}");
     ruling
         .effect
         .is_unknown()
-        .then(|| Item::open(mounted, Level::Critical, what, ruling))
+        .then(|| Item::undecided(mounted, Level::Critical, what, ruling))
 }
 
 #[cfg(test)]
@@ -229,7 +232,7 @@ mod tests {
 
     const HERE: Source = Source::Assumed;
 
-    /// A machine: os-release's ID and VERSION_ID, the kernel's release and vendor, and e2fsprogs.
+    /// A host: ID and VERSION_ID of os-release, release and vendor of the kernel, and e2fsprogs.
     type Machine<'m> = (&'m str, &'m str, &'m str, &'m str, &'m str);
 
     const DEBIAN_11: Machine = ("debian", "11", "5.10.0", "debian", "1.46.2");
@@ -240,30 +243,30 @@ mod tests {
     fn machine(of: Machine, fstype: &str, features: Option<&str>) -> FactSet {
         let (id, release, kernel_release, vendor, e2fsprogs) = of;
         let (mut facts, host, mounted) = (FactSet::default(), Subject::host(), Subject::mount("/"));
-        facts.know(&host, &host::OS_ID, id.to_owned(), HERE);
-        facts.know(&host, &host::OS_VERSION, release.to_owned(), HERE);
-        facts.know(&host, &kernel::RELEASE, kernel_release.to_owned(), HERE);
-        facts.know(&host, &kernel::VENDOR, vendor.to_owned(), HERE);
+        facts.insert_known(&host, &host::OS_ID, id.to_owned(), HERE);
+        facts.insert_known(&host, &host::OS_VERSION, release.to_owned(), HERE);
+        facts.insert_known(&host, &kernel::RELEASE, kernel_release.to_owned(), HERE);
+        facts.insert_known(&host, &kernel::VENDOR, vendor.to_owned(), HERE);
         let version = |text: &str| {
             Version::parse(text).map(|version| version.with_backports(vendor == "sles"))
         };
-        facts.know(
+        facts.insert_known(
             &host,
             &kernel::VERSION,
             version(kernel_release).unwrap(),
             HERE,
         );
         if let Some(tool) = version(e2fsprogs) {
-            facts.know(&host, &host::E2FSPROGS, tool, HERE);
+            facts.insert_known(&host, &host::E2FSPROGS, tool, HERE);
         }
-        facts.know(&mounted, &mount::FSTYPE, fstype.to_owned(), HERE);
+        facts.insert_known(&mounted, &mount::FSTYPE, fstype.to_owned(), HERE);
         if let Some(features) = features {
             let key = if fstype == "xfs" {
                 &mount::XFS_FEATURES
             } else {
                 &mount::EXT4_FEATURES
             };
-            facts.know(
+            facts.insert_known(
                 &mounted,
                 key,
                 features.split(' ').map(str::to_owned).collect(),
@@ -273,14 +276,14 @@ mod tests {
         facts
     }
 
-    /// The words of all items on the way from one machine to the other.
-    fn told_of(
+    /// The text of all items of an upgrade from one host to the other.
+    fn item_texts(
         from: Machine,
         to: Machine,
         fstype: &str,
         features: Option<&str>,
     ) -> (Answer, String) {
-        let found = items(
+        let found = feature_items(
             &machine(from, fstype, features),
             &machine(to, fstype, features),
         );
@@ -334,7 +337,7 @@ mod tests {
                 "ext3",
                 None,
                 CannotBeTold,
-                "were not read",
+                "could not be read",
             ),
             (
                 DEBIAN_12,
@@ -342,7 +345,7 @@ mod tests {
                 "ext4",
                 Some(MADE),
                 CannotBeTold,
-                "which e2fsprogs",
+                "e2fsprogs of that system is unknown",
             ),
             (SLES_15, DEBIAN_12, "ext4", Some(MADE), Works, ""),
             (
@@ -375,12 +378,12 @@ mod tests {
                 "btrfs",
                 None,
                 CannotBeTold,
-                "were not read",
+                "could not be read",
             ),
             (DEBIAN_12, DEBIAN_13, "btrfs", None, Works, ""),
             (DEBIAN_13, DEBIAN_12, "tmpfs", None, Works, ""),
         ] {
-            let (found, words) = told_of(from, to, fstype, features);
+            let (found, words) = item_texts(from, to, fstype, features);
             let case = format!("{} to {} {} with {fstype} {features:?}", from.0, to.0, to.1);
             assert_eq!(found, answer, "{case}: {words}");
             assert!(words.contains(says), "{case}: {words}");

@@ -1,16 +1,15 @@
-//! The layers between file systems and disks, and the next kernel's ability to assemble them:
-//! arrays, volumes, encrypted devices, paths, swap, and the module of ZFS.
+//! The layers between file systems and disks, and whether the next kernel can assemble them:
+//! arrays, volumes, encrypted devices, paths, swap, the ZFS module.
 //!
-//! The table judges the facts; unread facts are reported as unknown. A RAID 0 that has run on Linux
-//! 5.4 or later has a settled layout. One that has not may be refused where its disks differ in
-//! size.
+//! The validity table judges the facts; unread facts are undecided. A RAID 0 that has run on Linux
+//! 5.4 or later has a fixed layout; others may be refused if their disks differ in size.
 
-use super::builder::{built_again, kernel_of};
-use super::ground::ZFS;
-use super::need::{devices, uses_zfs};
+use super::boot_dependencies::ZFS_POOLS;
+use super::boot_needs::{assembled_devices, uses_zfs};
+use super::kernel_vendor::{is_same_builder, kernel_and_vendor};
 use crate::model::upgrade::{Item, Kind};
+use walwise_judge::compat::{self, BlockDriver, Support};
 use walwise_judge::rules::Level;
-use walwise_judge::validity::{self, BlockDriver, Ruling};
 use walwise_model::facts::catalog::device::{
     ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind,
 };
@@ -18,51 +17,52 @@ use walwise_model::facts::catalog::{boot, device, host as machine, kernel};
 use walwise_model::facts::{FactSet, Subject};
 use walwise_model::version::Version;
 
-/// Every failure, and everything unknown.
-pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
-    let (now, then) = (kernel_of(real), kernel_of(supposed));
-    let mut items = swaps(supposed);
-    items.extend(unlocked(real, supposed));
-    items.extend(by_hand(supposed));
-    let devices = devices(supposed);
+pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+    let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
+    let mut items = swap_items(supposed);
+    items.extend(crypttab_items(real, supposed));
+    items.extend(manual_devices(supposed));
+    let devices = assembled_devices(supposed);
     let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
-    items.extend(arrays.filter_map(|(subject, _)| stopped(supposed, subject)));
-    // A device that this kernel has assembled is assembled again.
-    if runs_alike(real, supposed) {
+    items.extend(arrays.filter_map(|(subject, _)| stopped_array(supposed, subject)));
+    // The same kernel assembles the same devices.
+    if is_same_kernel(real, supposed) {
         return items;
     }
-    let again = built_again(now.as_ref(), then.as_ref());
+    let again = is_same_builder(now.as_ref(), then.as_ref());
     let judge = |layer: BlockDriver, name: &str| match &then {
-        Some((version, vendor)) if again => validity::layer_again(layer, name, version, vendor),
-        Some((version, vendor)) => validity::layer(layer, name, version, vendor),
-        None => Ruling::unknown("The kernel is not known."),
+        Some((version, vendor)) if again => compat::layer_if_rebuilt(layer, name, version, vendor),
+        Some((version, vendor)) => compat::layer_support(layer, name, version, vendor),
+        None => Support::unknown("The kernel is unknown."),
     };
     for (subject, kind) in &devices {
         match kind {
             Kind::Swap => {
-                let what = "what sets it up at the next boot was not looked at".to_owned();
-                items.push(Item::open(
+                let what = "how the next boot sets it up was not checked".to_owned();
+                items.push(Item::undecided(
                     subject,
                     Level::Warning,
                     what,
-                    Ruling::unknown(""),
+                    Support::unknown(""),
                 ));
             }
             Kind::Array => {
-                items.extend(array(supposed, subject, &judge));
+                items.extend(array_items(supposed, subject, &judge));
                 let settles = |kernel: &Option<(Version, String)>| {
-                    kernel.as_ref().map(|(version, _)| settles_layouts(version))
+                    kernel
+                        .as_ref()
+                        .map(|(version, _)| requires_raid0_layout(version))
                 };
-                // Neither a later nor an earlier kernel has to accept what these two both do.
+                // Kernels on the same side of 5.4 treat the layout alike.
                 let differs = settles(&now).is_none_or(|now| settles(&then) != Some(now));
-                items.extend(layout(supposed, subject).filter(|_| differs));
+                items.extend(raid0_layout(supposed, subject).filter(|_| differs));
                 items.extend(
                     then.as_ref()
-                        .and_then(|(then, _)| policy(supposed, subject, then)),
+                        .and_then(|(then, _)| consistency_policy(supposed, subject, then)),
                 );
             }
             Kind::Volume | Kind::Crypt | Kind::Multipath => {
-                items.extend(mapped(supposed, subject, &judge));
+                items.extend(mapper_items(supposed, subject, &judge));
             }
             Kind::Mount | Kind::Pool => {}
         }
@@ -71,21 +71,21 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         let because = "The ZFS module is built separately; make sure that one is built for this kernel before the next boot.";
         let what = "it is unknown whether there is a ZFS module for that kernel";
         items.push(Item {
-            name: Some(ZFS.to_owned()),
-            ..Item::open(
+            name: Some(ZFS_POOLS.to_owned()),
+            ..Item::undecided(
                 &Subject::host(),
                 Level::Critical,
                 what.to_owned(),
-                Ruling::unknown(because),
+                Support::unknown(because),
             )
         });
     }
     items
 }
 
-/// An array that is not running: nothing proves that the boot assembles it.
-fn stopped(facts: &FactSet, subject: &Subject) -> Option<Item> {
-    let open = |what: String| Item::open(subject, Level::Critical, what, Ruling::unknown(""));
+/// An array that is not running: the boot may not assemble it.
+fn stopped_array(facts: &FactSet, subject: &Subject) -> Option<Item> {
+    let open = |what: String| Item::undecided(subject, Level::Critical, what, Support::unknown(""));
     match facts.value(subject, &device::MD_STATE) {
         Some(
             state @ (ArrayState::Clear
@@ -93,7 +93,7 @@ fn stopped(facts: &FactSet, subject: &Subject) -> Option<Item> {
             | ArrayState::Suspended
             | ArrayState::Broken),
         ) => {
-            return Some(open(format!("the array is {} now", state.word())));
+            return Some(open(format!("the array is {} now", state.as_str())));
         }
         Some(
             ArrayState::ReadOnly
@@ -122,8 +122,8 @@ fn stopped(facts: &FactSet, subject: &Subject) -> Option<Item> {
     })
 }
 
-/// The consistency policy of an array, before a kernel that does not know it.
-fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
+/// A consistency policy that the next kernel may not know.
+fn consistency_policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
     let (name, from, source) = match facts.value(subject, &device::MD_CONSISTENCY)? {
         ConsistencyPolicy::Journal => ("a journal", [4, 4], "kernel: md/raid5-cache, 4.4"),
         ConsistencyPolicy::Ppl => (
@@ -143,11 +143,11 @@ fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
         "Linux {}.{} and later assemble an array with {name}.",
         from[0], from[1]
     );
-    let ruling = Ruling {
+    let ruling = Support {
         source: source.to_owned(),
-        ..Ruling::unknown(because)
+        ..Support::unknown(because)
     };
-    let item = Item::open(
+    let item = Item::undecided(
         subject,
         Level::Critical,
         format!("the array has {name}"),
@@ -156,50 +156,50 @@ fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
     Some(if then.backports() {
         item
     } else {
-        item.blocks()
+        item.into_blocker()
     })
 }
 
-/// Devices of the device mapper that neither LVM nor a file read here explains.
-fn by_hand(facts: &FactSet) -> Vec<Item> {
+/// Device mapper devices that neither LVM nor a file read here sets up.
+fn manual_devices(facts: &FactSet) -> Vec<Item> {
     let of = |kind: DeviceKind| matches!(kind, DeviceKind::Dm);
     let open = |subject: Subject| {
-        let what = "what sets it up at the next boot was not looked at".to_owned();
-        Item::open(&subject, Level::Critical, what, Ruling::unknown(""))
+        let what = "how the next boot sets it up was not checked".to_owned();
+        Item::undecided(&subject, Level::Critical, what, Support::unknown(""))
     };
     facts
-        .which(&device::KIND, |kind| of(*kind))
+        .subjects_where(&device::KIND, |kind| of(*kind))
         .into_iter()
         .map(open)
         .collect()
 }
 
-/// Whether a kernel requires a settled layout of a RAID 0, so that running ones have it.
-fn settles_layouts(kernel: &Version) -> bool {
+/// Whether a kernel requires a fixed RAID 0 layout, so that running arrays have one.
+fn requires_raid0_layout(kernel: &Version) -> bool {
     (kernel.number(0), kernel.number(1)) >= (5, 4)
 }
 
-fn array(
+fn array_items(
     facts: &FactSet,
     subject: &Subject,
-    judge: &impl Fn(BlockDriver, &str) -> Ruling,
+    judge: &impl Fn(BlockDriver, &str) -> Support,
 ) -> Vec<Item> {
     let mut items = Vec::new();
     match facts.value(subject, &device::MD_LEVEL) {
-        // It has a row of its own among the formats.
+        // Linear arrays are judged as an on-disk format.
         Some(level) if level.is_linear() => {}
-        Some(level) => items.extend(ruled(
+        Some(level) => items.extend(ruling_item(
             subject,
-            level.word(),
-            judge(BlockDriver::Md, level.word()),
+            level.as_str(),
+            judge(BlockDriver::Md, level.as_str()),
         )),
         None => {
             let what = "the level of the array is unknown".to_owned();
-            items.push(Item::open(
+            items.push(Item::undecided(
                 subject,
                 Level::Critical,
                 what,
-                Ruling::unknown(""),
+                Support::unknown(""),
             ));
         }
     }
@@ -208,7 +208,7 @@ fn array(
         Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
         Some(metadata) => {
             let what = format!("metadata {metadata}");
-            items.extend(ruled(
+            items.extend(ruling_item(
                 subject,
                 &what,
                 judge(BlockDriver::MdMetadata, &metadata),
@@ -216,11 +216,11 @@ fn array(
         }
         None => {
             let what = "it is unknown which superblock the array has".to_owned();
-            items.push(Item::open(
+            items.push(Item::undecided(
                 subject,
                 Level::Critical,
                 what,
-                Ruling::unknown(""),
+                Support::unknown(""),
             ));
         }
     }
@@ -228,7 +228,7 @@ fn array(
 }
 
 /// A RAID 0 whose disks may differ in size.
-fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
+fn raid0_layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
     match facts.value(subject, &device::MD_LEVEL)? {
         ArrayLevel::Raid0 => {}
         ArrayLevel::Linear
@@ -252,14 +252,14 @@ fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
     let alike = sizes.is_some_and(|sizes| {
         sizes.len() > 1 && sizes.windows(2).all(|pair| pair.first() == pair.last())
     });
-    let ruling = Ruling {
+    let ruling = Support {
         source: "kernel: md/raid0: avoid RAID0 data corruption due to layout confusion".to_owned(),
-        ..Ruling::unknown(
+        ..Support::unknown(
             "Linux 5.4 and later refuse a RAID 0 of disks that differ in size unless raid0.default_layout says how it was written.",
         )
     };
     (!alike).then(|| {
-        Item::open(
+        Item::undecided(
             subject,
             Level::Critical,
             "it is unknown whether its disks are of one size".to_owned(),
@@ -268,10 +268,10 @@ fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
     })
 }
 
-fn mapped(
+fn mapper_items(
     facts: &FactSet,
     subject: &Subject,
-    judge: &impl Fn(BlockDriver, &str) -> Ruling,
+    judge: &impl Fn(BlockDriver, &str) -> Support,
 ) -> Vec<Item> {
     let targets = facts
         .value(subject, &device::DM_TARGETS)
@@ -280,35 +280,35 @@ fn mapped(
         let is_mapped = facts.value(subject, &device::DM_NAME).is_some();
         let kind = facts
             .value(subject, &device::KIND)
-            .map(DeviceKind::word)
+            .map(DeviceKind::as_str)
             .unwrap_or_default();
         let what = if is_mapped {
             "it is unknown what it is made of".to_owned()
         } else {
             format!("it is unknown whether that kernel has {kind}")
         };
-        return vec![Item::open(
+        return vec![Item::undecided(
             subject,
             Level::Critical,
             what,
-            Ruling::unknown(""),
+            Support::unknown(""),
         )];
     }
     targets
         .iter()
-        .filter_map(|target| ruled(subject, target, judge(BlockDriver::DeviceMapper, target)))
+        .filter_map(|target| ruling_item(subject, target, judge(BlockDriver::DeviceMapper, target)))
         .collect()
 }
 
-/// The item for a ruling on one word, unless it works.
-fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
+/// The item for a ruling; `None` if supported.
+fn ruling_item(subject: &Subject, name: &str, ruling: Support) -> Option<Item> {
     if ruling.effect.is_refused() {
         let what = format!("that kernel has no {name}");
-        return Some(Item::open(subject, Level::Critical, what, ruling).blocks());
+        return Some(Item::undecided(subject, Level::Critical, what, ruling).into_blocker());
     }
     let unknown = ruling.effect.is_unknown();
     unknown.then(|| {
-        Item::open(
+        Item::undecided(
             subject,
             Level::Critical,
             format!("it is unknown whether that kernel has {name}"),
@@ -317,20 +317,20 @@ fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
     })
 }
 
-/// Encrypted devices of crypttab that will not be unlocked, or for which that is unknown.
-fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+/// Encrypted devices that will not, or may not, be unlocked.
+fn crypttab_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
         let what = "it is unknown whether the boot unlocks it";
-        let crypts = devices(supposed)
+        let crypts = assembled_devices(supposed)
             .into_iter()
             .filter(|(_, kind)| kind.is_crypt());
         let open = |(at, _): (Subject, Kind)| {
-            Item::open(
+            Item::undecided(
                 &at,
                 Level::Critical,
                 what.to_owned(),
-                Ruling::unknown("crypttab was not read."),
+                Support::unknown("crypttab was not read."),
             )
         };
         return crypts.map(open).collect();
@@ -342,12 +342,12 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             .value(subject, &device::DM_NAME)
             .is_none_or(|name| !all.contains(&name))
     };
-    let crypts = devices(supposed)
+    let crypts = assembled_devices(supposed)
         .into_iter()
         .filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
     let mut items: Vec<Item> = crypts.map(|(subject, _)| {
-        let because = "It has no line in crypttab; what else unlocks it, such as rd.luks on the kernel's command line, is not looked at.";
-        Item::open(&subject, Level::Critical, "it is unknown whether the boot unlocks it".to_owned(), Ruling::unknown(because))
+        let because = "It has no line in crypttab; what else unlocks it, such as rd.luks on the kernel's command line, is not checked.";
+        Item::undecided(&subject, Level::Critical, "it is unknown whether the boot unlocks it".to_owned(), Support::unknown(because))
     }).collect();
     let (optional, by_defaults) = (
         list(&boot::UNLOCKED_OPTIONAL),
@@ -359,30 +359,30 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         } else {
             Level::Critical
         };
-        let open = |what: &str, ruling: Ruling| Item {
+        let open = |what: &str, ruling: Support| Item {
             name: Some(name.clone()),
-            ..Item::open(&host, level, format!("{name} in crypttab: {what}"), ruling)
+            ..Item::undecided(&host, level, format!("{name} in crypttab: {what}"), ruling)
         };
         if missing.contains(&name) {
             items.push(
                 open(
-                    "no block device is there for it",
-                    Ruling::unknown("Its contents cannot be mounted."),
+                    "its block device is missing",
+                    Support::unknown("Its contents cannot be mounted."),
                 )
-                .blocks(),
+                .into_blocker(),
             );
         } else if unseen.contains(&name) {
             items.push(open(
                 "it is unknown whether it is unlocked",
-                Ruling::unknown("Not all of its line is known."),
+                Support::unknown("Its line could not be read completely."),
             ));
         }
-        if by_defaults.contains(&name) && changes_system(real, supposed) {
-            let because = "A plain device whose line names neither cipher nor hash depends on the defaults of cryptsetup, which are \
-                           others since 2.7.";
-            let ruling = Ruling {
+        if by_defaults.contains(&name) && is_other_release(real, supposed) {
+            let because = "A plain device whose line names neither cipher nor hash depends on the defaults of cryptsetup, which \
+                           changed in 2.7.";
+            let ruling = Support {
                 source: "cryptsetup 2.7.0 release notes".to_owned(),
-                ..Ruling::unknown(because)
+                ..Support::unknown(because)
             };
             items.push(open("it is unknown whether it is opened as before", ruling));
         }
@@ -390,8 +390,8 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     items
 }
 
-/// Whether another release of the system is assumed, with other programs.
-pub(super) fn changes_system(real: &FactSet, supposed: &FactSet) -> bool {
+/// Whether another distribution release is assumed, with other tools.
+pub(super) fn is_other_release(real: &FactSet, supposed: &FactSet) -> bool {
     let of = |facts: &FactSet| {
         let host = Subject::host();
         (
@@ -411,43 +411,43 @@ pub(super) fn changes_system(real: &FactSet, supposed: &FactSet) -> bool {
     now != then || !(covers(&release, &next) || covers(&next, &release))
 }
 
-/// Whether both are one kernel, so that everything in use stays in use.
-pub(super) fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
+/// Whether both have the same kernel release, so that everything in use keeps working.
+pub(super) fn is_same_kernel(real: &FactSet, supposed: &FactSet) -> bool {
     let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
     release(real).is_some() && release(real) == release(supposed)
 }
 
-/// Swap whose device is gone or no swap, or unknown. The boot continues without it.
-fn swaps(facts: &FactSet) -> Vec<Item> {
+/// Swap whose device is missing, unsuitable or unknown. The boot continues without it.
+fn swap_items(facts: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let list = |key| facts.value(&host, key).unwrap_or_default();
     let (missing, unseen) = (list(&boot::SWAPS_MISSING), list(&boot::SWAPS_UNSEEN));
     let gone = missing.into_iter().map(|swap| {
-        let says = Ruling::unknown("The boot waits for it, then continues without.");
-        let item = Item::open(
+        let says = Support::unknown("The boot waits for it, then continues without.");
+        let item = Item::undecided(
             &host,
             Level::Warning,
-            format!("the swap {swap} is not there"),
+            format!("the swap {swap} does not exist"),
             says,
         );
         Item {
             name: Some(swap),
             ..item
         }
-        .blocks()
+        .into_blocker()
     });
     let unfit = list(&boot::SWAPS_UNFIT).into_iter().map(|swap| {
-        let says = Ruling::unknown(
+        let says = Support::unknown(
             "It is a directory, a character device, or a device whose file system is mounted. The boot continues without it.",
         );
-        let item = Item::open(&host, Level::Warning, format!("{swap} cannot be swap"), says);
-        Item { name: Some(swap), ..item }.blocks()
+        let item = Item::undecided(&host, Level::Warning, format!("{swap} cannot be swap"), says);
+        Item { name: Some(swap), ..item }.into_blocker()
     });
     let open = unseen.into_iter().map(|swap| {
         let what = format!("it is unknown whether {swap} will be swap");
         Item {
             name: Some(swap),
-            ..Item::open(&host, Level::Warning, what, Ruling::unknown(""))
+            ..Item::undecided(&host, Level::Warning, what, Support::unknown(""))
         }
     });
     gone.chain(unfit).chain(open).collect()

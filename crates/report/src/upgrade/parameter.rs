@@ -1,52 +1,52 @@
-//! Further effects of the kernel's command line on the next boot: unexamined parameters that mount
-//! or unlock something, and lines whose device is none, or holds another file system.
+//! Unexamined kernel parameters that mount or unlock something, and boot lines whose device is not
+//! a block device or holds another file system.
 //!
-//! The list is complete only where the names of its parameters were read. The root's parameters are
-//! no reason to fail, because this boot has mounted it.
+//! The list is complete only if the parameter names were read. The root's parameters do not count
+//! as failing, because this boot has mounted it.
 
-use super::weight::weight;
+use super::severity::line_severity;
 use crate::model::upgrade::Item;
+use walwise_judge::compat::Support;
 use walwise_judge::rules::Level;
-use walwise_judge::validity::Ruling;
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::catalog::boot::NamedDevice;
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-pub fn items(facts: &FactSet) -> Vec<Item> {
-    let mut items = parameters(facts);
+pub fn parameter_items(facts: &FactSet) -> Vec<Item> {
+    let mut items = unread_parameters(facts);
     items.extend(
         facts
             .subjects(Scope::Boot)
-            .filter_map(|line| not_a_device(facts, line)),
+            .filter_map(|line| non_device_line(facts, line)),
     );
     items.extend(
         facts
             .subjects(Scope::Boot)
-            .filter_map(|line| another_type(facts, line)),
+            .filter_map(|line| mismatched_type(facts, line)),
     );
     items
 }
 
-fn parameters(facts: &FactSet) -> Vec<Item> {
+fn unread_parameters(facts: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
         let what = "it is unknown what else the kernel's command line mounts or unlocks".to_owned();
-        return vec![Item::open(
+        return vec![Item::undecided(
             &host,
             Level::Critical,
             what,
-            Ruling::unknown(""),
+            Support::unknown(""),
         )];
     };
     let item = |name: &String| {
-        let (level, what, because) = told(name);
-        Item::open(&host, level, what, Ruling::unknown(because))
+        let (level, what, because) = parameter_risk(name);
+        Item::undecided(&host, level, what, Support::unknown(because))
     };
     names.iter().map(item).collect()
 }
 
-/// The level of a parameter, the unknown point, and the reason.
-fn told(name: &str) -> (Level, String, &'static str) {
+/// The level of a parameter, what is unknown, and the reason.
+fn parameter_risk(name: &str) -> (Level, String, &'static str) {
     match name {
         "resume" => (
             Level::Warning,
@@ -61,8 +61,8 @@ fn told(name: &str) -> (Level, String, &'static str) {
         ),
         "rootflags" => (
             Level::Critical,
-            "it is unknown which of several rootflags= on the kernel's command line hold".to_owned(),
-            "The kernel takes the last, systemd joins them, and an initramfs does as it likes.",
+            "it is unknown which of several rootflags= on the kernel's command line takes effect".to_owned(),
+            "The kernel takes the last, systemd joins them, and an initramfs may differ.",
         ),
         "rootfstype" => (
             Level::Critical,
@@ -70,46 +70,45 @@ fn told(name: &str) -> (Level, String, &'static str) {
             "The root is mounted as another type.",
         ),
         "systemd.swap" | "systemd.swap-extra" | "rd.systemd.swap-extra" => {
-            (Level::Warning, not_looked_at(name), "")
+            (Level::Warning, not_checked(name), "")
         }
-        _ => (Level::Critical, not_looked_at(name), ""),
+        _ => (Level::Critical, not_checked(name), ""),
     }
 }
 
-fn not_looked_at(name: &str) -> String {
-    format!("what {name} on the kernel's command line does at the next boot is not looked at")
+fn not_checked(name: &str) -> String {
+    format!("what {name} on the kernel's command line does at the next boot is not checked")
 }
 
 /// A line that names something other than a block device.
-fn not_a_device(facts: &FactSet, line: &Subject) -> Option<Item> {
+fn non_device_line(facts: &FactSet, line: &Subject) -> Option<Item> {
     match facts.value(line, &boot::DEVICE)? {
         NamedDevice::Other => {}
         NamedDevice::There | NamedDevice::Missing | NamedDevice::None => return None,
     }
     let named = facts.value(line, &boot::SOURCE).unwrap_or_default();
     let because = "systemd waits for a block device of that name, which never comes.";
-    let item = Item::open(
+    let item = Item::undecided(
         line,
-        weight(facts, line),
+        line_severity(facts, line),
         format!("{named} is not a block device"),
-        Ruling::unknown(because),
+        Support::unknown(because),
     );
     Some(
         Item {
             place: facts.value(line, &boot::WHERE),
             ..item
         }
-        .blocks(),
+        .into_blocker(),
     )
 }
 
-/// A line that mounts a device with another type than the present mount.
-fn another_type(facts: &FactSet, line: &Subject) -> Option<Item> {
+/// A line whose type differs from the present mount of its device.
+fn mismatched_type(facts: &FactSet, line: &Subject) -> Option<Item> {
     let there = facts.value(line, &boot::TYPE_THERE)?;
     let written = facts.value(line, &boot::WRITTEN_TYPE)?;
-    let what =
-        format!("it is written as {written}, and what is mounted from its device now is {there}");
-    let item = Item::open(line, weight(facts, line), what, Ruling::unknown(""));
+    let what = format!("it says {written}, but its device is mounted as {there} now");
+    let item = Item::undecided(line, line_severity(facts, line), what, Support::unknown(""));
     let item = Item {
         place: facts.value(line, &boot::WHERE),
         ..item
@@ -117,16 +116,16 @@ fn another_type(facts: &FactSet, line: &Subject) -> Option<Item> {
     let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
     let may_be = written
         .split(',')
-        .any(|word| family(word) == family(&there));
+        .any(|word| filesystem_family(word) == filesystem_family(&there));
     Some(if is_root || may_be {
         item
     } else {
-        item.blocks()
+        item.into_blocker()
     })
 }
 
-/// The family of file systems that can be mounted as one another.
-fn family(fstype: &str) -> &str {
+/// The family of types that can mount each other's file systems.
+fn filesystem_family(fstype: &str) -> &str {
     match fstype {
         "ext2" | "ext3" | "ext4" => "ext",
         "msdos" | "vfat" => "fat",
@@ -147,12 +146,12 @@ mod tests {
     #[test]
     fn what_is_not_looked_at_cannot_be_told() {
         let mut facts = FactSet::default();
-        assert_eq!(items(&facts).len(), 1, "names that were not kept");
+        assert_eq!(parameter_items(&facts).len(), 1, "names that were not kept");
         let names = ["mount.usr", "rd.lvm.lv", "resume", "rootfstype"]
             .map(str::to_owned)
             .to_vec();
-        facts.know(&Subject::host(), &boot::PARAMETERS_UNREAD, names, from());
-        let items = items(&facts);
+        facts.insert_known(&Subject::host(), &boot::PARAMETERS_UNREAD, names, from());
+        let items = parameter_items(&facts);
         assert!(
             items
                 .iter()
@@ -171,7 +170,7 @@ mod tests {
         );
         assert_eq!(
             items[0].what,
-            "what mount.usr on the kernel's command line does at the next boot is not looked at"
+            "what mount.usr on the kernel's command line does at the next boot is not checked"
         );
     }
 
@@ -183,10 +182,10 @@ mod tests {
             ("/", "xfs", "ext4", Answer::CannotBeTold),
         ] {
             let (mut facts, line) = (FactSet::default(), Subject::boot(point));
-            facts.know(&line, &boot::POINT, point.to_owned(), from());
-            facts.know(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
-            facts.know(&line, &boot::TYPE_THERE, there.to_owned(), from());
-            let item = another_type(&facts, &line).unwrap();
+            facts.insert_known(&line, &boot::POINT, point.to_owned(), from());
+            facts.insert_known(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
+            facts.insert_known(&line, &boot::TYPE_THERE, there.to_owned(), from());
+            let item = mismatched_type(&facts, &line).unwrap();
             assert_eq!(item.answer, Some(expected), "{point} {written}");
         }
     }
@@ -194,14 +193,14 @@ mod tests {
     #[test]
     fn a_line_with_something_else_than_a_block_device_fails() {
         let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
-        facts.know(&line, &boot::SOURCE, "/dev/null".to_owned(), from());
+        facts.insert_known(&line, &boot::SOURCE, "/dev/null".to_owned(), from());
         for (found, fails) in [
             (NamedDevice::Other, true),
             (NamedDevice::There, false),
             (NamedDevice::None, false),
         ] {
-            facts.know(&line, &boot::DEVICE, found, from());
-            let answer = not_a_device(&facts, &line).and_then(|item| item.answer);
+            facts.insert_known(&line, &boot::DEVICE, found, from());
+            let answer = non_device_line(&facts, &line).and_then(|item| item.answer);
             assert_eq!(answer, fails.then_some(Answer::Fails), "{found:?}");
         }
     }

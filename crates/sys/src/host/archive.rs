@@ -1,5 +1,4 @@
-//! The text form of a host: what was asked and what was answered, for people to review and for
-//! walwise to replay.
+//! The text form of a host: questions and answers, for people to review and for walwise to replay.
 //!
 //! ```text
 //! walwise host 1
@@ -12,9 +11,9 @@
 //! !denied Permission denied
 //! ```
 //!
-//! A line of an answer stands behind `|`, a last piece without its newline behind `:`, a refusal
-//! behind `!`. The names of a directory are such lines too. Bytes are escaped by [`crate::text`],
-//! except that tabs stay. What cannot be read costs its own entry and nothing else.
+//! Lines of an answer, and the names of a directory, follow `|`; a last piece without its newline
+//! follows `:`, a refusal `!`. Bytes are escaped by [`crate::text`], except that tabs stay. What
+//! cannot be parsed costs its own entry and nothing else.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -23,12 +22,12 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
-use super::{Miss, Question, words};
+use super::{HostError, Question, question_text};
 use crate::bounds::CAPTURE;
 use crate::text;
 
 /// A host's answer to a question.
-pub type HostAnswer = Result<Vec<u8>, Miss>;
+pub type HostAnswer = Result<Vec<u8>, HostError>;
 
 /// The questions of a capture with their answers.
 pub type Answers = BTreeMap<Question, HostAnswer>;
@@ -36,39 +35,39 @@ pub type Answers = BTreeMap<Question, HostAnswer>;
 /// The first line of an archive.
 const HEADER: &str = "walwise host 1";
 
-/// The number of complaints that are kept; further ones are only counted.
-const MOST_PROBLEMS: usize = 20;
+/// Complaints beyond this number are only counted.
+const MAX_PROBLEMS: usize = 20;
 
 /// Why a text is no archive at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnArchive {
+pub enum ArchiveError {
     /// The header line is missing.
     #[error(
         "not a host archive: its first line is not `{HEADER}`; make one with `walwise capture`"
     )]
     Header,
     /// The header names another version.
-    #[error("the host archive is of format {0:?}, this walwise reads format 1")]
+    #[error("the host archive has format {0:?}; this walwise reads format 1")]
     Version(String),
     /// It exceeds [`CAPTURE`].
     #[error("the host archive is larger than 64 MiB")]
     TooLarge,
 }
 
-/// Writes answers as text; every line of `comment` is put before them.
+/// Writes answers as text, after the lines of `comment`.
 pub fn write(answers: &Answers, comment: &str) -> String {
     let mut out = format!("{HEADER}\n");
     for line in comment.lines() {
         out.push_str(&format_line("# ", line.as_bytes()));
     }
     for (question, answer) in answers {
-        out.push_str(&words::encode(question));
+        out.push_str(&question_text::encode(question));
         out.push('\n');
         match answer {
             Ok(bytes) => write_bytes(&mut out, bytes, separator(question)),
             Err(miss) => {
                 let detail = displayable(&miss.detail);
-                let line = format!("!{} {detail}", words::miss_word(miss.kind));
+                let line = format!("!{} {detail}", question_text::error_word(miss.kind));
                 out.push_str(line.trim_end());
                 out.push('\n');
             }
@@ -77,9 +76,9 @@ pub fn write(answers: &Answers, comment: &str) -> String {
     out
 }
 
-/// The byte that ends a piece of this question's answer.
+/// The byte that separates the pieces of an answer.
 fn separator(question: &Question) -> u8 {
-    if matches!(question.bare(), Question::List(_)) {
+    if matches!(question.inner(), Question::List(_)) {
         0
     } else {
         b'\n'
@@ -99,23 +98,26 @@ fn write_bytes(out: &mut String, bytes: &[u8], separator: u8) {
 }
 
 fn format_line(mark: &str, bytes: &[u8]) -> String {
-    let pieces: Vec<String> = bytes.split(|b| *b == b'\t').map(text::safe).collect();
+    let pieces: Vec<String> = bytes
+        .split(|b| *b == b'\t')
+        .map(text::display_safe)
+        .collect();
     format!("{mark}{}\n", pieces.join("\t"))
 }
 
-/// A refusal's detail, which is display-safe unless a stranger wrote the archive.
+/// A refusal's detail, which is display-safe unless someone else wrote the archive.
 fn displayable(detail: &str) -> String {
-    if detail.chars().any(text::is_treacherous) {
-        text::safe(detail.as_bytes())
+    if detail.chars().any(text::is_display_unsafe) {
+        text::display_safe(detail.as_bytes())
     } else {
         detail.to_owned()
     }
 }
 
 /// Parses an archive. The second value lists the entries that could not be read.
-pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
+pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
     let mut answers = Answers::new();
-    let problems = entries(bytes, |_, question, answer| {
+    let problems = read_entries(bytes, |_, question, answer| {
         let is_new = !answers.contains_key(&question);
         if is_new {
             answers.insert(question, answer);
@@ -125,14 +127,14 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
     Ok((answers, problems))
 }
 
-/// Reads the entries one by one with their places; `put` says whether one is new. Returns the
-/// complaints about the others.
-fn entries(
+/// Calls `put` for each entry with its range of bytes; it returns whether the entry is new. Returns
+/// the complaints about the others.
+fn read_entries(
     bytes: &[u8],
     put: impl FnMut(Range<usize>, Question, HostAnswer) -> bool,
-) -> Result<Vec<String>, NotAnArchive> {
+) -> Result<Vec<String>, ArchiveError> {
     if bytes.len() > CAPTURE {
-        return Err(NotAnArchive::TooLarge);
+        return Err(ArchiveError::TooLarge);
     }
     let mut lines = bytes.split(|b| *b == b'\n');
     let first = lines.next().unwrap_or_default();
@@ -141,13 +143,13 @@ fn entries(
         let version = header
             .strip_prefix(b"walwise host ")
             .filter(|v| !v.is_empty() && v.len() < 20);
-        return Err(version.map_or(NotAnArchive::Header, |v| {
-            NotAnArchive::Version(text::safe(v))
+        return Err(version.map_or(ArchiveError::Header, |v| {
+            ArchiveError::Version(text::display_safe(v))
         }));
     }
     let mut reader = CaptureReader {
-        put,
-        problems: ParseComplaints::default(),
+        on_entry: put,
+        problems: ParseErrors::default(),
         entry: None,
     };
     let mut start = first.len() + 1;
@@ -157,27 +159,27 @@ fn entries(
         start = end + 1;
     }
     reader.finish_entry();
-    Ok(reader.problems.told())
+    Ok(reader.problems.into_messages())
 }
 
-/// An archive whose answers are read when they are asked for: those of ten thousand disks take
-/// several times the memory of their text.
+/// An archive whose answers are parsed on demand: those of ten thousand disks take several times
+/// the memory of their text.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
     text: Vec<u8>,
-    /// The places of the entries, by the hash of their question.
+    /// The byte ranges of the entries, by the hash of their question.
     places: Vec<(u64, Range<u32>)>,
 }
 
 impl Archive {
     /// Checks an archive; the second value lists the entries that could not be read.
-    pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), NotAnArchive> {
+    pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), ArchiveError> {
         let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
         let mut alike = Vec::new();
-        let problems = entries(&text, |place, question, _| {
-            let (hash, place) = (hash(&question), narrow(place));
+        let problems = read_entries(&text, |place, question, _| {
+            let (hash, place) = (hash(&question), to_u32_range(place));
             let is_same = |place: &Range<u32>| {
-                entry(&text, place).is_some_and(|(other, _)| other == question)
+                parse_entry(&text, place).is_some_and(|(other, _)| other == question)
             };
             match known.entry(hash) {
                 Entry::Vacant(free) => {
@@ -185,7 +187,7 @@ impl Archive {
                     true
                 }
                 Entry::Occupied(taken) if is_same(taken.get()) => false,
-                // Two questions with one hash.
+                // A hash collision.
                 Entry::Occupied(_) => {
                     let is_new = !alike
                         .iter()
@@ -202,12 +204,10 @@ impl Archive {
         Ok((Self { text, places }, problems))
     }
 
-    /// The size of its text, in bytes.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// The answer to a question.
     pub fn get(&self, question: &Question) -> Option<HostAnswer> {
         let hash = hash(question);
         let first = self.places.partition_point(|(other, _)| *other < hash);
@@ -216,7 +216,7 @@ impl Archive {
             .iter()
             .skip(first)
             .take_while(|(other, _)| *other == hash);
-        let mut found = alike.filter_map(|(_, place)| entry(&self.text, place));
+        let mut found = alike.filter_map(|(_, place)| parse_entry(&self.text, place));
         found
             .find(|(other, _)| other == question)
             .map(|(_, answer)| answer)
@@ -225,7 +225,7 @@ impl Archive {
     pub fn questions(&self) -> impl Iterator<Item = Question> {
         self.places
             .iter()
-            .filter_map(|(_, place)| entry(&self.text, place))
+            .filter_map(|(_, place)| parse_entry(&self.text, place))
             .map(|(question, _)| question)
     }
 }
@@ -234,21 +234,21 @@ fn hash(question: &Question) -> u64 {
     FixedState::default().hash_one(question)
 }
 
-/// A place in a text of at most [`CAPTURE`] bytes.
-fn narrow(place: Range<usize>) -> Range<u32> {
+/// Half the size: a text has at most [`CAPTURE`] bytes.
+fn to_u32_range(place: Range<usize>) -> Range<u32> {
     let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     narrow(place.start)..narrow(place.end)
 }
 
-fn entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)> {
+fn parse_entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)> {
     let text = text.get(usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?)?;
     let mut found = None;
     let mut reader = CaptureReader {
-        put: |_, question, answer| {
+        on_entry: |_, question, answer| {
             found = Some((question, answer));
             true
         },
-        problems: ParseComplaints::default(),
+        problems: ParseErrors::default(),
         entry: None,
     };
     for line in text.split(|b| *b == b'\n') {
@@ -258,53 +258,50 @@ fn entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)> {
     found
 }
 
-/// Complaints; only the first few are kept.
 #[derive(Default)]
-struct ParseComplaints {
+struct ParseErrors {
     first: Vec<String>,
-    more: usize,
+    omitted: usize,
 }
 
-impl ParseComplaints {
+impl ParseErrors {
     fn add(&mut self, line: usize, what: &str) {
-        if self.first.len() < MOST_PROBLEMS {
-            self.first.push(format!(
-                "host archive, line {line}: {what}; its entry is left out"
-            ));
+        if self.first.len() < MAX_PROBLEMS {
+            self.first
+                .push(format!("host archive, line {line}: {what}; entry ignored"));
         } else {
-            self.more += 1;
+            self.omitted += 1;
         }
     }
 
-    fn told(mut self) -> Vec<String> {
-        if self.more > 0 {
+    fn into_messages(mut self) -> Vec<String> {
+        if self.omitted > 0 {
             self.first.push(format!(
                 "host archive: {} more entries cannot be read",
-                self.more
+                self.omitted
             ));
         }
         self.first
     }
 }
 
-/// An entry that is being read.
 struct CaptureEntry {
     line: usize,
     place: Range<usize>,
     question: Question,
-    body: Body,
+    body: AnswerBody,
 }
 
-enum Body {
-    Nothing,
+enum AnswerBody {
+    Empty,
     Lines(Vec<u8>),
-    Ended(Vec<u8>),
-    Refused(Miss),
+    Unterminated(Vec<u8>),
+    Error(HostError),
 }
 
 struct CaptureReader<F> {
-    put: F,
-    problems: ParseComplaints,
+    on_entry: F,
+    problems: ParseErrors,
     entry: Option<CaptureEntry>,
 }
 
@@ -317,7 +314,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
                 let Some(entry) = self.entry.take() else {
                     return;
                 };
-                match entry.with(*mark, rest) {
+                match entry.with_line(*mark, rest) {
                     Ok(entry) => {
                         let place = entry.place.start..place.end;
                         self.entry = Some(CaptureEntry { place, ..entry });
@@ -327,19 +324,17 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
             }
             Some(_) => {
                 self.finish_entry();
-                let question = str::from_utf8(line).ok().and_then(words::decode);
+                let question = str::from_utf8(line).ok().and_then(question_text::decode);
                 match question {
                     Some(question) => {
                         self.entry = Some(CaptureEntry {
                             line: number,
                             place,
                             question,
-                            body: Body::Nothing,
+                            body: AnswerBody::Empty,
                         });
                     }
-                    None => self
-                        .problems
-                        .add(number, "no question that this walwise knows"),
+                    None => self.problems.add(number, "unknown question"),
                 }
             }
         }
@@ -356,39 +351,40 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
             return;
         };
         let answer = match body {
-            Body::Nothing => return self.problems.add(line, "a question without an answer"),
-            Body::Lines(bytes) | Body::Ended(bytes) => Ok(bytes),
-            Body::Refused(miss) => Err(miss),
+            AnswerBody::Empty => return self.problems.add(line, "a question without an answer"),
+            AnswerBody::Lines(bytes) | AnswerBody::Unterminated(bytes) => Ok(bytes),
+            AnswerBody::Error(miss) => Err(miss),
         };
-        if !(self.put)(place, question, answer) {
-            self.problems.add(line, "this question was answered before");
+        if !(self.on_entry)(place, question, answer) {
+            self.problems.add(line, "duplicate question");
         }
     }
 }
 
 impl CaptureEntry {
-    /// The entry with one more line.
-    fn with(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
+    fn with_line(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
         let words = str::from_utf8(rest).map_err(|_| "not UTF-8")?;
         let separator = separator(&self.question);
         let body = match (mark, self.body) {
-            (b'|', Body::Nothing) => Body::Lines([text::raw(words), vec![separator]].concat()),
-            (b'|', Body::Lines(mut bytes)) => {
-                bytes.append(&mut text::raw(words));
+            (b'|', AnswerBody::Empty) => {
+                AnswerBody::Lines([text::original_bytes(words), vec![separator]].concat())
+            }
+            (b'|', AnswerBody::Lines(mut bytes)) => {
+                bytes.append(&mut text::original_bytes(words));
                 bytes.push(separator);
-                Body::Lines(bytes)
+                AnswerBody::Lines(bytes)
             }
-            (b':', Body::Nothing) => Body::Ended(text::raw(words)),
-            (b':', Body::Lines(mut bytes)) => {
-                bytes.append(&mut text::raw(words));
-                Body::Ended(bytes)
+            (b':', AnswerBody::Empty) => AnswerBody::Unterminated(text::original_bytes(words)),
+            (b':', AnswerBody::Lines(mut bytes)) => {
+                bytes.append(&mut text::original_bytes(words));
+                AnswerBody::Unterminated(bytes)
             }
-            (b'!', Body::Nothing) => {
+            (b'!', AnswerBody::Empty) => {
                 let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
-                let kind = words::miss_kind(kind).ok_or("an unknown kind of refusal")?;
-                Body::Refused(Miss::new(kind, displayable(detail.trim_end())))
+                let kind = question_text::error_kind(kind).ok_or("unknown kind of error")?;
+                AnswerBody::Error(HostError::new(kind, displayable(detail.trim_end())))
             }
-            _ => return Err("this line cannot follow the one before it"),
+            _ => return Err("unexpected line after the previous one"),
         };
         Ok(Self { body, ..self })
     }
@@ -401,21 +397,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::host::MissKind;
-    use crate::host::words::tests::any_question;
+    use crate::host::HostErrorKind;
+    use crate::host::question_text::tests::any_question;
 
     fn any_answer() -> impl Strategy<Value = HostAnswer> {
         let kind = prop::sample::select(vec![
-            MissKind::Absent,
-            MissKind::Denied,
-            MissKind::TimedOut,
-            MissKind::Failed,
+            HostErrorKind::Absent,
+            HostErrorKind::Denied,
+            HostErrorKind::TimedOut,
+            HostErrorKind::Failed,
         ]);
         prop_oneof![
             any::<Vec<u8>>().prop_map(Ok),
             "[a-z\n\t|:!#]{0,12}".prop_map(|text| Ok(text.into_bytes())),
             (kind, "([a-z]{1,5} ){0,3}[a-z]{1,5}|")
-                .prop_map(|(kind, detail)| Err(Miss::new(kind, detail))),
+                .prop_map(|(kind, detail)| Err(HostError::new(kind, detail))),
         ]
     }
 
@@ -423,7 +419,7 @@ mod tests {
         #[test]
         fn archives_replay_what_was_answered(answers in prop::collection::btree_map(any_question(), any_answer(), 0..8)) {
             let text = write(&answers, "made by a test\non two lines");
-            prop_assert!(!text.chars().any(|c| text::is_treacherous(c) && !matches!(c, '\n' | '\t')));
+            prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\n' | '\t')));
             let (read, problems) = parse(text.as_bytes()).unwrap();
             prop_assert_eq!(read, answers);
             prop_assert_eq!(problems, Vec::<String>::new());
@@ -434,9 +430,9 @@ mod tests {
             let text = format!("{HEADER}\n{}", lines.join("\n"));
             let (answers, problems) = parse(text.as_bytes()).unwrap();
             for miss in answers.values().filter_map(|a| a.as_ref().err()) {
-                prop_assert!(!miss.detail.chars().any(text::is_treacherous));
+                prop_assert!(!miss.detail.chars().any(text::is_display_unsafe));
             }
-            prop_assert!(!problems.iter().any(|p| p.chars().any(text::is_treacherous)));
+            prop_assert!(!problems.iter().any(|p| p.chars().any(text::is_display_unsafe)));
         }
 
         #[test]
@@ -478,15 +474,15 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        assert_eq!(parse(b""), Err(NotAnArchive::Header));
-        assert_eq!(parse(b"\x7fELF"), Err(NotAnArchive::Header));
+        assert_eq!(parse(b""), Err(ArchiveError::Header));
+        assert_eq!(parse(b"\x7fELF"), Err(ArchiveError::Header));
         assert_eq!(
             parse(b"walwise host 2\n"),
-            Err(NotAnArchive::Version("2".to_owned()))
+            Err(ArchiveError::Version("2".to_owned()))
         );
         assert_eq!(
             parse(&vec![b'\n'; CAPTURE + 1]),
-            Err(NotAnArchive::TooLarge)
+            Err(ArchiveError::TooLarge)
         );
     }
 
@@ -494,6 +490,6 @@ mod tests {
     fn complaints_are_bounded() {
         let text = format!("{HEADER}\n{}", "what\n".repeat(1000));
         let (_, problems) = parse(text.as_bytes()).unwrap();
-        assert_eq!(problems.len(), MOST_PROBLEMS + 1);
+        assert_eq!(problems.len(), MAX_PROBLEMS + 1);
     }
 }

@@ -1,12 +1,10 @@
-//! The expendable child: a process of our own binary that is asked what may never be answered. What
-//! it does itself is left to [`super::reader`].
+//! The expendable child: a process of our own binary that is asked what may never be answered. Its
+//! own work is in [`super::reader`].
 //!
-//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted from
-//! within, and a thread stuck in one keeps its process from exiting. Such questions therefore go to
-//! a child, one after another. If an answer does not come in time, the child is killed and
-//! abandoned, and the next question gets a new one. Nobody waits for an abandoned child: the kill
-//! takes effect when the kernel releases it. The child exits when its channel closes, so it
-//! outlives walwise by one question at most.
+//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted, and a
+//! thread in one keeps its process from exiting. A child that misses its deadline is therefore
+//! killed and abandoned, and the next question gets a new one. It exits when its channel closes, so
+//! it outlives walwise by one question at most.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +14,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use super::owner::Owner;
-use super::{Miss, MissKind, Question, words};
+use super::{HostError, HostErrorKind, Question, question_text};
 use crate::subprocess::{Bytes, RecvError, Role, Subprocess};
 use crate::text;
 
@@ -24,8 +22,8 @@ use crate::text;
 /// not block.
 const LONGEST_QUESTION: usize = 32 << 10;
 
-/// Asks through a child, and replaces a child that got stuck.
-pub(super) struct Expendable {
+/// Asks through a child, and replaces one that got stuck.
+pub(super) struct ChildHost {
     program: PathBuf,
     owner: Option<Owner>,
     state: Mutex<ChildSupervisor>,
@@ -38,8 +36,8 @@ struct ChildSupervisor {
     notes: Vec<String>,
 }
 
-impl Expendable {
-    /// Children will be processes of this program; those with an owner become him first.
+impl ChildHost {
+    /// Children will be processes of this program; with an owner, they become that user first.
     pub fn new(program: PathBuf, owner: Option<Owner>) -> Self {
         Self {
             program,
@@ -54,51 +52,49 @@ impl Expendable {
 
     /// Starts the child in the background before it is needed: starting takes longer than most
     /// answers.
-    pub fn begin(&self) {
+    pub fn prestart(&self) {
         let mut state = self.state();
         if state.child.is_none() && state.starting.is_none() {
             let (program, owner) = (self.program.clone(), self.owner.clone());
             // If no thread can be started, the child is started when it is needed.
             state.starting = Builder::new()
-                .spawn(move || start(&program, owner.as_ref()))
+                .spawn(move || start_child(&program, owner.as_ref()))
                 .ok();
         }
     }
 
-    /// Ends the child unless it is being asked; the next question starts another.
-    pub fn rest(&self) {
+    /// Ends the child unless it is busy; the next question starts another.
+    pub fn stop_if_idle(&self) {
         if let Ok(mut state) = self.state.try_lock() {
             state.retire();
         }
     }
 
     /// Ends the child without waiting for its exit, as dropping does: many exit in the time of one.
-    pub fn end(&self) {
+    pub fn stop(&self) {
         self.state().retire();
     }
 
-    /// Notes about the children abandoned so far.
     pub fn notes(&self) -> Vec<String> {
         self.state().notes.clone()
     }
 
-    /// Asks, and gives up at the deadline.
-    pub fn ask(&self, question: &Question, deadline: Duration) -> Result<Vec<u8>, Miss> {
-        let failed = |says: String| Err(Miss::new(MissKind::Failed, says));
-        let words = words::encode(question);
+    pub fn ask(&self, question: &Question, deadline: Duration) -> Result<Vec<u8>, HostError> {
+        let failed = |says: String| Err(HostError::new(HostErrorKind::Failed, says));
+        let words = question_text::encode(question);
         if words.len() >= LONGEST_QUESTION {
             return failed("the path is too long".to_owned());
         }
         let mut state = self.state();
         let child = state
-            .take()
-            .map_or_else(|| start(&self.program, self.owner.as_ref()), Ok);
+            .take_child()
+            .map_or_else(|| start_child(&self.program, self.owner.as_ref()), Ok);
         let mut child = match child {
             Ok(child) => child,
             Err(e) => {
                 return failed(format!(
                     "cannot start the reading child: {}",
-                    text::error_words(&e)
+                    text::error_message(&e)
                 ));
             }
         };
@@ -106,7 +102,7 @@ impl Expendable {
         let error = match sent.and_then(|()| child.channel.recv(Some(deadline))) {
             Ok(answer) => {
                 state.child = Some(child);
-                let answer: Result<Bytes, Miss> = answer;
+                let answer: Result<Bytes, HostError> = answer;
                 return answer.map(|bytes| bytes.0);
             }
             Err(error) => error,
@@ -119,8 +115,8 @@ impl Expendable {
                 state
                     .notes
                     .push(format!("no answer within {seconds} s, given up: {words}"));
-                Err(Miss::new(
-                    MissKind::TimedOut,
+                Err(HostError::new(
+                    HostErrorKind::TimedOut,
                     format!("no answer within {seconds} s"),
                 ))
             }
@@ -129,9 +125,9 @@ impl Expendable {
 }
 
 impl ChildSupervisor {
-    /// The running child, perhaps one that was started in the background. It is put back once it
-    /// has answered.
-    fn take(&mut self) -> Option<Subprocess> {
+    /// The child, which may have been started in the background. It is put back once it has
+    /// answered.
+    fn take_child(&mut self) -> Option<Subprocess> {
         let started = self
             .starting
             .take()
@@ -140,21 +136,21 @@ impl ChildSupervisor {
     }
 
     fn retire(&mut self) {
-        self.take().into_iter().for_each(Subprocess::retire);
+        self.take_child().into_iter().for_each(Subprocess::retire);
     }
 }
 
-impl Drop for Expendable {
+impl Drop for ChildHost {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 
-fn start(program: &PathBuf, owner: Option<&Owner>) -> io::Result<Subprocess> {
+fn start_child(program: &PathBuf, owner: Option<&Owner>) -> io::Result<Subprocess> {
     let Some(owner) = owner else {
-        return Subprocess::of(program, Role::Ask, Stdio::null());
+        return Subprocess::spawn_program(program, Role::HostReader, Stdio::null());
     };
-    let mut child = Subprocess::of(program, Role::AskAs, Stdio::null())?;
+    let mut child = Subprocess::spawn_program(program, Role::OwnerReader, Stdio::null())?;
     child.channel.send(owner)?;
     Ok(child)
 }
@@ -165,10 +161,10 @@ mod tests {
 
     #[test]
     fn a_child_that_is_no_child_is_a_failure() {
-        let host = Expendable::new(PathBuf::from("/bin/true"), None);
+        let host = ChildHost::new(PathBuf::from("/bin/true"), None);
         let miss = host
             .ask(&Question::Uname, Duration::from_secs(60))
             .unwrap_err();
-        assert_eq!(miss.kind, MissKind::Failed);
+        assert_eq!(miss.kind, HostErrorKind::Failed);
     }
 }

@@ -1,52 +1,51 @@
-//! The result of reading a block device, as an answer.
+//! The result of scanning a block device, as an answer.
 //!
-//! The reading itself is in [`super::live`]. An answer without its numbers is malformed: a missing
+//! The scan itself is in [`super::live`]. An answer without its numbers is malformed: a missing
 //! number would mean that nothing was unread, and the device would count as free.
 
-use super::{Miss, MissKind};
+use super::{HostError, HostErrorKind};
 
-/// How thoroughly a device is read.
+/// How thoroughly a device is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Look {
+pub enum ScanDepth {
     /// The device was not named by the user: read for a second at most, without ever holding it
     /// exclusively.
-    Passing,
+    Brief,
     /// The user named it: read for ten seconds at most, and exclusive holders are looked for before
     /// and after.
-    Named,
+    Thorough,
 }
 
-impl Look {
-    pub const ALL: [Self; 2] = [Self::Passing, Self::Named];
+impl ScanDepth {
+    pub const ALL: [Self; 2] = [Self::Brief, Self::Thorough];
 }
 
 /// The result of reading the ends, the known places and samples of a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DeviceScan {
     /// Names of known signatures: `ext4`, `xfs`, `btrfs`, `LVM2`, `GPT`, `LUKS` …
-    pub found: Vec<String>,
+    pub signatures: Vec<String>,
     /// Whether bytes were found that are neither all zeros nor all ones.
-    pub data: bool,
+    pub has_data: bool,
     /// Whether a process holds it exclusively (`O_EXCL`, open(2)); tried only for a named device.
-    pub held: bool,
-    /// How much was read, in bytes.
+    pub is_held: bool,
+    /// Bytes read.
     pub bytes_read: u64,
-    /// The longest run that was not read, in bytes; 0 where all was.
+    /// The longest unread run, in bytes; 0 where all was read.
     pub unread_run: u64,
-    /// Known places, the ends among them, for which there was no time.
-    pub places_left: u64,
+    /// Known places, the ends among them, that were not read in time.
+    pub unread_places: u64,
 }
 
 impl DeviceScan {
-    /// Encodes it as an answer, one line per field.
     pub fn encode(&self) -> Vec<u8> {
         let Self {
-            found,
-            data,
-            held,
+            signatures: found,
+            has_data: data,
+            is_held: held,
             bytes_read,
             unread_run,
-            places_left,
+            unread_places: places_left,
         } = self;
         let found = found.iter().map(|name| format!("signature {name}\n"));
         let flags = [("data", data), ("held", held)];
@@ -63,27 +62,29 @@ impl DeviceScan {
             .into_bytes()
     }
 
-    /// Decodes an answer. A missing number is an error, since it would count as nothing unread.
-    pub fn decode(answer: &[u8]) -> Result<Self, Miss> {
+    /// A missing number is an error, since it would count as nothing unread.
+    pub fn decode(answer: &[u8]) -> Result<Self, HostError> {
         let text = String::from_utf8_lossy(answer);
         let number = |name: &str| {
             let value = text
                 .lines()
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             let number = value.and_then(|value| value.parse().ok());
-            number.ok_or_else(|| Miss::new(MissKind::Failed, format!("the answer lacks {name}")))
+            number.ok_or_else(|| {
+                HostError::new(HostErrorKind::Failed, format!("the answer lacks {name}"))
+            })
         };
         Ok(Self {
-            found: text
+            signatures: text
                 .lines()
                 .filter_map(|l| l.strip_prefix("signature "))
                 .map(str::to_owned)
                 .collect(),
-            data: text.lines().any(|line| line == "data"),
-            held: text.lines().any(|line| line == "held"),
+            has_data: text.lines().any(|line| line == "data"),
+            is_held: text.lines().any(|line| line == "held"),
             bytes_read: number("read")?,
             unread_run: number("unread-run")?,
-            places_left: number("places-left")?,
+            unread_places: number("places-left")?,
         })
     }
 }
@@ -101,7 +102,7 @@ mod tests {
             [data, held]: [bool; 2],
             [bytes_read, unread_run, places_left]: [u64; 3],
         ) {
-            let content = DeviceScan { found, data, held, bytes_read, unread_run, places_left };
+            let content = DeviceScan { signatures: found, has_data: data, is_held: held, bytes_read, unread_run, unread_places: places_left };
             prop_assert_eq!(DeviceScan::decode(&content.encode()), Ok(content));
         }
 

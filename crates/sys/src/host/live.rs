@@ -1,14 +1,14 @@
 //! The machine that walwise runs on.
 //!
-//! Every question is answered by [`answer`]: here or, where the answer may never come, in the
-//! expendable child, which runs the same code. Reads are bounded and nothing is opened for writing.
-//! Each scan makes a new `LiveHost`, because it reads the mount table only once.
+//! Every question is answered by [`answer`]: here, or in the expendable child, which runs the same
+//! code, where the answer may never come. Reads are bounded and nothing is opened for writing. Each
+//! scan makes a new `LiveHost`, because it reads the mount table only once.
 
+mod client_protocol;
 mod content;
-mod conversation;
 mod device;
 pub(super) mod files;
-mod hang;
+mod hang_risk;
 pub(super) mod machine;
 pub(super) mod mysql;
 mod owners;
@@ -16,7 +16,7 @@ pub(super) mod postgres;
 pub(super) mod processes;
 mod superblock;
 mod trust {
-    //! Whether anybody but root could have put a file where it is, or could change it there.
+    //! Whether anyone but root could have put a file where it is, or could change it there.
 
     use std::fs;
     use std::io;
@@ -27,19 +27,19 @@ mod trust {
 
     /// The objection to a path without links: `/x is not owned by root`; `None` when it and every
     /// directory above it are owned by root, and writable by root alone.
-    pub fn doubt(path: &Path) -> io::Result<Option<String>> {
+    pub fn untrusted_reason(path: &Path) -> io::Result<Option<String>> {
         for path in path.ancestors() {
             let metadata = fs::symlink_metadata(path)?;
             let what = if metadata.uid() != 0 {
                 "is not owned by root"
             } else if metadata.mode() & 0o022 != 0 {
-                "can be written by others than root"
+                "is writable by users other than root"
             } else {
                 continue;
             };
             return Ok(Some(format!(
                 "{} {what}",
-                text::safe(path.as_os_str().as_encoded_bytes())
+                text::display_safe(path.as_os_str().as_encoded_bytes())
             )));
         }
         Ok(None)
@@ -52,41 +52,41 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::child::Expendable;
+use super::child::ChildHost;
 use super::redact::{self, PlainFile};
-use super::{Dialect, Host, Look, Miss, MissKind, Question};
-use crate::subprocess::PROGRAM;
-use hang::Mounts;
+use super::{Dialect, Host, HostError, HostErrorKind, Question, ScanDepth};
+use crate::subprocess::OWN_PROGRAM;
+use hang_risk::Mounts;
 use owners::Owners;
-pub use trust::doubt;
+pub use trust::untrusted_reason;
 
 /// Deadline of a read that may hang.
 const READ_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Deadline of reading a device: a disk that sleeps takes seconds to spin up.
+/// Deadline for scanning a device: a sleeping disk takes seconds to spin up.
 const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The grace period of a child that reads a device: the duration of one read that has begun.
-const MORE: Duration = Duration::from_millis(500);
+/// Grace period of a child that scans a device: the time of one read.
+const READ_GRACE: Duration = Duration::from_millis(500);
 
-/// The total time for reading devices that the user did not name.
-const PASSING_TOGETHER: Duration = Duration::from_secs(5);
+/// Total time for scanning devices that the user did not name.
+const BRIEF_SCANS_TOTAL: Duration = Duration::from_secs(5);
 
-/// Grace period for a question to a server, beyond the client's own deadline.
+/// Grace period for a question to a server, beyond the client's deadline.
 const SERVER_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Grace period for a program that a child runs, beyond the child's own deadline.
+/// Grace period for a program that a child runs, beyond the child's deadline.
 const PROGRAM_DEADLINE: Duration = Duration::from_secs(6);
 
 /// The machine that walwise runs on.
 pub struct LiveHost {
-    child: Expendable,
+    child: ChildHost,
     owners: Owners,
     mounts: OnceLock<Mounts>,
     /// Time spent so far on devices that the user did not name.
-    in_passing: Mutex<Duration>,
-    /// The number of questions for whose answers no descriptor was left.
-    without_descriptor: AtomicUsize,
+    brief_scan_time: Mutex<Duration>,
+    /// Questions that failed because no descriptor was left.
+    descriptor_failures: AtomicUsize,
 }
 
 impl Default for LiveHost {
@@ -96,15 +96,14 @@ impl Default for LiveHost {
 }
 
 impl LiveHost {
-    /// The name of every signature that it knows.
     #[cfg(any(test, feature = "testing"))]
     pub fn signatures() -> Vec<&'static str> {
-        content::magic::all()
+        content::magic::signature_names()
     }
 
     /// The names of signatures in parts of a device of this size, each with the place where it
     /// begins.
-    pub fn signatures_in(
+    pub fn identify_signatures(
         size: u64,
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
     ) -> Vec<String> {
@@ -118,40 +117,40 @@ impl LiveHost {
     /// This machine; questions that may hang go to a child of this very program, which must call
     /// [`super::reader::serve`] in its `main`.
     pub fn new() -> Self {
-        Self::asking_through(PathBuf::from(PROGRAM))
+        Self::with_program(PathBuf::from(OWN_PROGRAM))
     }
 
     /// This machine, asked through children of another program that calls [`super::reader::serve`]:
     /// for tests, whose own program does not.
-    pub fn asking_through(program: PathBuf) -> Self {
+    pub fn with_program(program: PathBuf) -> Self {
         let owners = Owners::new(program.clone());
         let in_passing = Mutex::new(Duration::ZERO);
         Self {
-            child: Expendable::new(program, None),
+            child: ChildHost::new(program, None),
             owners,
             mounts: OnceLock::new(),
-            in_passing,
-            without_descriptor: AtomicUsize::new(0),
+            brief_scan_time: in_passing,
+            descriptor_failures: AtomicUsize::new(0),
         }
     }
 
-    /// The same, with the child for a full scan started in the background.
-    pub fn to_look() -> Self {
+    /// The same, with the child started in the background for a full scan.
+    pub fn with_started_child() -> Self {
         let host = Self::new();
-        host.child.begin();
+        host.child.prestart();
         host
     }
 
     /// How long to wait in a child for the answer; `None` if the answer cannot hang.
     fn deadline(&self, question: &Question) -> Option<Duration> {
-        match question.bare() {
+        match question.inner() {
             // Connecting blocks indefinitely while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Superblock(..) => Some(DEVICE_DEADLINE),
             // Its keys may lie anywhere.
             Question::Config(_, Dialect::Crypttab) => Some(READ_DEADLINE),
-            Question::Content(_, Look::Passing) => Some(content::PASSING + MORE),
-            Question::Content(_, Look::Named) => Some(content::NAMED + MORE),
+            Question::Content(_, ScanDepth::Brief) => Some(content::BRIEF_TIME + READ_GRACE),
+            Question::Content(_, ScanDepth::Thorough) => Some(content::THOROUGH_TIME + READ_GRACE),
             // The kernel reads these from the memory of that process, whose mappings may never
             // respond; its open files may lie anywhere.
             Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
@@ -164,8 +163,13 @@ impl LiveHost {
         }
     }
 
-    /// Asks as a user. Only root can become another user; any other user asks as himself.
-    fn ask_as(&self, uid: u32, inner: &Question, question: &Question) -> Result<Vec<u8>, Miss> {
+    /// Asks as a user. Only root can become another user; anyone else asks as themselves.
+    fn ask_as(
+        &self,
+        uid: u32,
+        inner: &Question,
+        question: &Question,
+    ) -> Result<Vec<u8>, HostError> {
         if !nix::unistd::geteuid().is_root() {
             return self.ask_here(question);
         }
@@ -176,23 +180,23 @@ impl LiveHost {
         self.owners.ask(uid, inner, deadline)
     }
 
-    fn ask_here(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask_here(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         match self.deadline(question) {
             Some(deadline) => self.child.ask(question, deadline),
             None => answer(question),
         }
     }
 
-    /// Reads a device that the user did not name; one device at a time, within the total time.
-    fn ask_in_passing(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    /// Scans a device that the user did not name, one at a time, within the total time.
+    fn ask_brief_scan(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let mut spent = self
-            .in_passing
+            .brief_scan_time
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if *spent + content::PASSING > PASSING_TOGETHER {
-            return Err(Miss::new(
-                MissKind::TimedOut,
-                "the time for disks that were not named is over",
+        if *spent + content::BRIEF_TIME > BRIEF_SCANS_TOTAL {
+            return Err(HostError::new(
+                HostErrorKind::TimedOut,
+                "no time left for disks that were not named",
             ));
         }
         let begun = Instant::now();
@@ -201,13 +205,13 @@ impl LiveHost {
         answer
     }
 
-    /// Asks about a process, at the expense of its user.
-    fn ask_of_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, Miss> {
-        let Some(uid) = self.owners.user_of(pid) else {
+    /// Asks about a process, charged to its user.
+    fn ask_about_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, HostError> {
+        let Some(uid) = self.owners.process_user(pid) else {
             return self.ask_here(question);
         };
         self.owners
-            .charged(uid, READ_DEADLINE, |left| match self.deadline(question) {
+            .with_budget(uid, READ_DEADLINE, |left| match self.deadline(question) {
                 Some(deadline) => self.child.ask(question, deadline.min(left)),
                 None => answer(question),
             })
@@ -223,34 +227,34 @@ impl LiveHost {
 
 impl Drop for LiveHost {
     fn drop(&mut self) {
-        self.child.end();
-        self.owners.end();
+        self.child.stop();
+        self.owners.stop_children();
     }
 }
 
 impl Host for LiveHost {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let answer = match question {
-            Question::As(uid, inner) => self.ask_as(*uid, inner, question),
+            Question::AsUser(uid, inner) => self.ask_as(*uid, inner, question),
             Question::Servers => self
                 .ask_here(question)
-                .inspect(|answer| self.owners.learn(answer)),
-            Question::Content(_, Look::Passing) => self.ask_in_passing(question),
-            _ => match process_of(question) {
-                Some(pid) => self.ask_of_process(pid, question),
+                .inspect(|answer| self.owners.record_processes(answer)),
+            Question::Content(_, ScanDepth::Brief) => self.ask_brief_scan(question),
+            _ => match charged_process(question) {
+                Some(pid) => self.ask_about_process(pid, question),
                 None => self.ask_here(question),
             },
         };
-        if answer.as_ref().is_err_and(Miss::is_out_of_descriptors) {
-            self.without_descriptor.fetch_add(1, Ordering::Relaxed);
+        if answer.as_ref().is_err_and(HostError::is_out_of_descriptors) {
+            self.descriptor_failures.fetch_add(1, Ordering::Relaxed);
         }
         answer
     }
 
     fn notes(&self) -> Vec<String> {
-        let without = self.without_descriptor.load(Ordering::Relaxed);
+        let without = self.descriptor_failures.load(Ordering::Relaxed);
         let says = format!(
-            "no file descriptor was left for {without} answers, so that things may be missing here; raise `ulimit -n` and run \
+            "no file descriptor was left for {without} answers, so facts may be missing; raise `ulimit -n` and run \
              walwise again"
         );
         let descriptors = (without > 0).then_some(says);
@@ -266,53 +270,52 @@ impl Host for LiveHost {
     }
 }
 
-/// The process whose contents a question asks for: they may be large, and its user pays for them.
-fn process_of(question: &Question) -> Option<u32> {
+/// The process whose memory or files a question reads: they may be large, so its user is charged.
+fn charged_process(question: &Question) -> Option<u32> {
     match question {
         Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
             Some(*pid)
         }
-        Question::Read(path) => owners::process_in(path),
+        Question::Read(path) => owners::proc_pid(path),
         _ => None,
     }
 }
 
-/// Answers a question in this process, however long that takes.
-pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
+/// Answers in this process, however long that takes.
+pub(super) fn answer(question: &Question) -> Result<Vec<u8>, HostError> {
     match question {
-        Question::Read(path) => PlainFile::at(path)?.leaving(files::read(path)?),
+        Question::Read(path) => PlainFile::from_path(path)?.redact(files::read(path)?),
         Question::List(path) => files::list(path),
-        Question::Empty(path) => files::is_empty(path),
+        Question::IsEmpty(path) => files::is_empty(path),
         Question::Link(path) => files::link(path),
         Question::RealPath(path) => files::real_path(path),
         Question::Stat(path) => files::stat(path),
         Question::StatFs(path) => files::statfs(path),
         Question::Flags(path) => files::flags(path),
-        Question::Config(path, dialect) => match files::configuration(path, |_| false)? {
+        Question::Config(path, dialect) => match files::read_configuration(path, |_| false)? {
             files::Configuration::Read(_, bytes) => {
-                redact::config_beside(&bytes, *dialect, &files::is_key)
+                redact::config_with_key_check(&bytes, *dialect, &files::is_key_file)
             }
-            files::Configuration::Known(_) => {
-                Err(Miss::new(MissKind::Failed, "is known and not told"))
+            files::Configuration::AlreadyRead(_) => {
+                Err(HostError::new(HostErrorKind::Failed, "was read before"))
             }
         },
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::identity()),
-        Question::Summary => machine::summary(),
+        Question::Resources => machine::resources(),
         Question::Servers => processes::servers(),
-        Question::Started(pid) => processes::started(*pid),
+        Question::ProcessStart(pid) => processes::process_start(*pid),
         Question::Tablespaces(pid) => processes::tablespaces(*pid),
         Question::CommandLine(pid) => processes::command_line(*pid),
         Question::Environment(pid) => processes::environment(*pid),
         Question::UserName(uid) => machine::user_name(*uid),
-        Question::Run(tool, arguments) => {
-            programs::run(*tool, arguments).map(|text| redact::printed(*tool, arguments, text))
-        }
-        Question::Content(path, look) => content::content(path, *look),
+        Question::Run(tool, arguments) => programs::run(*tool, arguments)
+            .map(|text| redact::program_output(*tool, arguments, text)),
+        Question::Content(path, look) => content::scan(path, *look),
         Question::Superblock(path, kind) => superblock::answer(path, *kind),
         Question::PgSettings(path) => postgres::settings(path, None),
         Question::MysqlSettings(path) => mysql::settings(path, None),
-        Question::As(uid, inner) => match &**inner {
+        Question::AsUser(uid, inner) => match &**inner {
             Question::PgSettings(path) => postgres::settings(path, Some(*uid)),
             Question::MysqlSettings(path) => mysql::settings(path, Some(*uid)),
             inner => answer(inner),
@@ -326,13 +329,13 @@ mod tests {
 
     #[test]
     fn disks_that_nobody_named_are_read_while_there_is_time_for_all_of_them() {
-        let host = LiveHost::asking_through("/nonexistent".into());
-        let question = Question::Content("/dev/null".into(), Look::Passing);
+        let host = LiveHost::with_program("/nonexistent".into());
+        let question = Question::Content("/dev/null".into(), ScanDepth::Brief);
         let asked = |spent: Duration| {
-            *host.in_passing.lock().unwrap() = spent;
+            *host.brief_scan_time.lock().unwrap() = spent;
             host.ask(&question).unwrap_err().kind
         };
-        assert_ne!(asked(Duration::ZERO), MissKind::TimedOut);
-        assert_eq!(asked(PASSING_TOGETHER), MissKind::TimedOut);
+        assert_ne!(asked(Duration::ZERO), HostErrorKind::TimedOut);
+        assert_eq!(asked(BRIEF_SCANS_TOTAL), HostErrorKind::TimedOut);
     }
 }

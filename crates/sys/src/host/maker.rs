@@ -1,33 +1,30 @@
-//! The programs by which a trial makes file systems on loop files of its own and on a disk that was
-//! given to it: the only ones on the allow-list that write, and only a trial runs them.
+//! The programs by which a trial creates file systems, on its own loop files and on a disk given to
+//! it: the only ones on the allow-list that write, and only a trial runs them.
 //!
-//! They are found and run as the reading ones are: fixed system paths, root's alone, no shell, a
-//! deadline, the C locale. What each may be told is decided here, whoever asks: mkfs writes to a
-//! loop device, or to what the process that asks has open, and to nothing else. On a disk that is
-//! open it is told where to end, and to discard nothing: it would discard all of the disk.
+//! They are found and run as the reading ones are. Their arguments are checked here, whoever asks:
+//! mkfs writes to a loop device, or to what the asking process has open, and to nothing else. On a
+//! disk it is told where to end, and to discard nothing, as it would discard the whole disk.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::live::programs;
-use super::{Miss, MissKind};
+use super::{HostError, HostErrorKind};
 
-/// The time limit of a program that makes something.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The options of the small file system that is mounted for the sake of its loop device.
-const SMALL: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodiscard"];
+const SMALL_FS_OPTIONS: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodiscard"];
 
-/// A program that makes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MakerProgram {
     Mke2fs,
     MkfsXfs,
     /// btrfs-progs' mkfs.btrfs.
     MkfsBtrfs,
-    /// util-linux' mount, which attaches a loop device.
+    /// util-linux's mount, which attaches a loop device.
     Mount,
-    /// util-linux' losetup, which changes one.
+    /// util-linux's losetup, which changes one.
     Losetup,
 }
 
@@ -42,7 +39,7 @@ impl MakerProgram {
         }
     }
 
-    /// The package that brings it, as most distributions call it.
+    /// The package that provides it in most distributions.
     pub fn package(self) -> &'static str {
         match self {
             Self::Mke2fs => "e2fsprogs",
@@ -52,29 +49,28 @@ impl MakerProgram {
         }
     }
 
-    /// Where it is, if it may be run.
-    pub fn location(self) -> Result<PathBuf, Miss> {
+    /// Its path, if it may be run.
+    pub fn location(self) -> Result<PathBuf, HostError> {
         programs::location(self.name())
     }
 
-    /// Runs it and returns what it prints.
-    pub fn run(self, words: &[String]) -> Result<String, Miss> {
-        if !self.may(words) {
-            return Err(Miss::new(
-                MissKind::Failed,
-                "this is not among the uses that walwise allows itself",
+    pub fn run(self, words: &[String]) -> Result<String, HostError> {
+        if !self.is_allowed(words) {
+            return Err(HostError::new(
+                HostErrorKind::Failed,
+                "walwise does not allow this use of the program",
             ));
         }
-        let printed = programs::make(self.name(), words, DEADLINE)?;
+        let printed = programs::run_maker(self.name(), words, DEADLINE)?;
         Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 
-    /// Whether a trial may run it with these words.
-    pub fn may(self, words: &[String]) -> bool {
+    /// Whether a trial may run it with these arguments.
+    pub fn is_allowed(self, words: &[String]) -> bool {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match (self, words.as_slice()) {
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, ["-V" | "--version"]) => true,
-            (Self::Mke2fs, [options @ .., file, blocks]) if options == SMALL => {
+            (Self::Mke2fs, [options @ .., file, blocks]) if options == SMALL_FS_OPTIONS => {
                 is_descriptor(file) && is_number(blocks)
             }
             (Self::Mke2fs, [options @ .., disk, size]) if is_descriptor(disk) => {
@@ -110,7 +106,6 @@ impl MakerProgram {
     }
 }
 
-/// Whether it is the name of a loop device.
 pub fn is_loop(path: &str) -> bool {
     path.strip_prefix("/dev/loop").is_some_and(is_number)
 }
@@ -123,12 +118,11 @@ fn is_descriptor(path: &str) -> bool {
     parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
-/// Whether no word is a path: it would be another device, or a file.
+/// Whether no word is a path, which could be another device or a file.
 fn names_no_file(options: &[&str]) -> bool {
     options.iter().all(|word| !word.contains('/'))
 }
 
-/// Whether it is a number of bytes.
 fn is_long_number(word: &str) -> bool {
     (1..=13).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
 }
@@ -144,7 +138,7 @@ mod tests {
     #[test]
     fn nothing_but_loop_devices_is_written_to() {
         let may = |maker: MakerProgram, line: &str| {
-            maker.may(
+            maker.is_allowed(
                 &line
                     .split_whitespace()
                     .map(str::to_owned)

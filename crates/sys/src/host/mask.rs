@@ -1,20 +1,17 @@
 //! Masks what identifies a machine in a capture: serials, world-wide names, UUIDs, host names,
 //! users, addresses.
 //!
-//! First all questions and answers are searched for identities. Then each identity is replaced
-//! everywhere, inside paths and link targets too, by one mask of the same kind and shape. The
-//! mapping is one-to-one, so related entries stay related. Masks are numbered in sorted order, so
-//! the same capture is always masked the same. Ambiguous words are replaced only in some places,
-//! because elsewhere the same characters mean something else. A serial such as `123456` or a user
-//! called `max` is replaced only where people give names, a host called `data` only where a host is
-//! expected.
+//! All questions and answers are searched for identities; each is then replaced everywhere by one
+//! mask of the same kind and shape. The mapping is one-to-one, so related entries stay related, and
+//! masks are numbered in sorted order, so the result is reproducible. Ambiguous words, such as a
+//! serial `123456`, a user `max` or a host `data`, are replaced only where names are expected.
 
-mod again;
-mod names;
-mod parts;
-mod places;
-mod shapes;
-mod tools;
+mod identity_places;
+mod identity_shapes;
+mod name_places;
+mod text_ranges;
+mod tool_output;
+mod unmask;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -23,8 +20,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::archive::Answers;
-use super::{Miss, Question, path_bytes};
-pub use again::before_masking;
+use super::{HostError, Question, path_bytes};
+pub use unmask::masked_candidates;
 
 /// Kinds of identities, each with a shape of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,19 +32,18 @@ enum IdentityKind {
     Lvm32,
     /// A shorter world-wide name.
     Wwn,
-    /// A serial number, or any other name that a person chose.
+    /// A serial number, or another name that a person chose.
     Serial,
     Host,
-    /// The name of a person's account or home.
+    /// The name of a person's account or home directory.
     User,
-    /// A word that a person chose for a source that is no device.
+    /// A word that a person chose for a mount source that is no device.
     Name,
     Mac,
     Ipv4,
     Ipv6,
 }
 
-/// An identity found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct IdentityMatch {
     range: Range<usize>,
@@ -105,52 +101,52 @@ fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
 /// The places of interest in a text.
 #[derive(Default)]
 struct MaskRanges {
-    /// Identities whose kind follows from their place.
+    /// Identities whose kind follows from their position.
     identities: Vec<(Range<usize>, IdentityKind)>,
-    /// Words of labels that look like identities; they are found again like any other.
+    /// Words in labels that look like identities; they are then found everywhere.
     labels: Vec<Range<usize>>,
     /// Places where people give names.
     names: Vec<Range<usize>>,
-    /// Places where people give arbitrary sources.
+    /// Places of arbitrary mount sources.
     sources: Vec<Range<usize>>,
-    /// Whether it is a path that was asked about: its last part may be the name of a file that
-    /// walwise looks for.
-    asked: bool,
+    /// Whether it is a question's path: its last part may be the name of a file that walwise looks
+    /// for.
+    is_question_path: bool,
 }
 
 impl MaskRanges {
     fn in_path(path: &[u8]) -> Self {
         Self {
-            identities: places::in_path(path),
-            labels: names::serials_in_path(path),
-            names: names::in_path(path),
+            identities: identity_places::in_path(path),
+            labels: name_places::serials_in_path(path),
+            names: name_places::in_path(path),
             sources: Vec::new(),
-            asked: true,
+            is_question_path: true,
         }
     }
 
     fn in_answer(question: &Question, answer: &[u8]) -> Self {
-        // The place of an identity does not depend on the user it was read as.
-        let question = question.bare();
+        // The place of an identity does not depend on the user who read it.
+        let question = question.inner();
         Self {
-            identities: places::in_answer(question, answer),
-            labels: names::serials_in_labels(question, answer),
-            names: names::in_answer(question, answer),
-            sources: names::sources(question, answer),
-            asked: false,
+            identities: identity_places::in_answer(question, answer),
+            labels: name_places::serials_in_labels(question, answer),
+            names: name_places::in_answer(question, answer),
+            sources: name_places::sources(question, answer),
+            is_question_path: false,
         }
     }
 }
 
 pub fn mask(answers: &Answers) -> Answers {
-    let masks = Masks::learn(answers);
+    let masks = Masks::from_answers(answers);
     answers
         .iter()
         .map(|(question, answer)| {
             let masked = match answer {
                 Ok(bytes) => Ok(masks.apply(bytes, &MaskRanges::in_answer(question, bytes))),
                 Err(miss) => {
-                    let names = names::in_path(miss.detail.as_bytes());
+                    let names = name_places::in_path(miss.detail.as_bytes());
                     let detail = masks.apply(
                         miss.detail.as_bytes(),
                         &MaskRanges {
@@ -158,15 +154,14 @@ pub fn mask(answers: &Answers) -> Answers {
                             ..MaskRanges::default()
                         },
                     );
-                    Err(Miss::new(miss.kind, String::from_utf8_lossy(&detail)))
+                    Err(HostError::new(miss.kind, String::from_utf8_lossy(&detail)))
                 }
             };
-            (masks.question(question), masked)
+            (masks.mask_question(question), masked)
         })
         .collect()
 }
 
-/// Where an identity is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplacementScope {
     /// At every occurrence of its characters.
@@ -179,22 +174,22 @@ enum ReplacementScope {
     Names,
 }
 
-/// A spelling of an identity that has no shape of its own.
+/// A spelling of an identity that cannot be recognised by its shape.
 struct IdentitySpelling {
     written: Vec<u8>,
     kind: IdentityKind,
     canonical: Vec<u8>,
-    reach: ReplacementScope,
+    scope: ReplacementScope,
 }
 
 struct Masks {
-    /// Letters and digits of the mask (whole for addresses and hosts).
+    /// Letters and digits of the mask (complete for addresses and hosts).
     masks: BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>>,
-    /// By their first bytes, longest first.
+    /// By the first bytes, longest first.
     tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>>,
 }
 
-/// The length of the key by which tokens are found; shorter tokens are replaced only where they are
+/// Length of the key by which tokens are found; shorter tokens are replaced only where they are
 /// expected.
 const TOKEN_KEY: usize = 3;
 
@@ -202,12 +197,12 @@ const TOKEN_KEY: usize = 3;
 #[derive(Default)]
 struct IdentitySet {
     identities: BTreeSet<(IdentityKind, Vec<u8>)>,
-    written: BTreeSet<(Vec<u8>, IdentityKind, Vec<u8>)>,
+    spellings: BTreeSet<(Vec<u8>, IdentityKind, Vec<u8>)>,
 }
 
 impl IdentitySet {
-    fn see(&mut self, text: &[u8], places: &MaskRanges) {
-        for span in spans(text, places) {
+    fn collect(&mut self, text: &[u8], places: &MaskRanges) {
+        for span in find_identities(text, places) {
             self.add(text, span);
         }
         for label in &places.labels {
@@ -219,7 +214,7 @@ impl IdentitySet {
         for word in places
             .sources
             .iter()
-            .flat_map(|source| words(text, source.clone()))
+            .flat_map(|source| name_words(text, source.clone()))
         {
             let canonical = text.get(word).unwrap_or_default().to_ascii_lowercase();
             self.identities.insert((IdentityKind::Name, canonical));
@@ -228,13 +223,13 @@ impl IdentitySet {
 
     fn add(&mut self, text: &[u8], span: IdentityMatch) {
         if let Some(bytes) = text.get(span.range) {
-            self.written.insert((
+            self.spellings.insert((
                 spaces_as_underscores(bytes),
                 span.kind,
                 span.canonical.clone(),
             ));
-            for form in forms(span.kind, &span.canonical) {
-                self.written
+            for form in spellings(span.kind, &span.canonical) {
+                self.spellings
                     .insert((form, span.kind, span.canonical.clone()));
             }
         }
@@ -243,30 +238,30 @@ impl IdentitySet {
 }
 
 impl Masks {
-    fn learn(answers: &Answers) -> Self {
+    fn from_answers(answers: &Answers) -> Self {
         let mut seen = IdentitySet::default();
-        let mut vocabulary = places::vocabulary();
+        let mut vocabulary = identity_places::vocabulary();
         for (question, answer) in answers {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
-                seen.see(path, &MaskRanges::in_path(path));
-                places::add_words(&mut vocabulary, question);
+                seen.collect(path, &MaskRanges::in_path(path));
+                identity_places::add_words(&mut vocabulary, question);
             }
-            if let Question::Run(_, arguments) = question.bare() {
+            if let Question::Run(_, arguments) = question.inner() {
                 for argument in arguments {
-                    seen.see(
+                    seen.collect(
                         argument.as_bytes(),
                         &MaskRanges::in_path(argument.as_bytes()),
                     );
                 }
             }
             if let Ok(bytes) = answer {
-                seen.see(bytes, &MaskRanges::in_answer(question, bytes));
+                seen.collect(bytes, &MaskRanges::in_answer(question, bytes));
             }
         }
         let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>> = HashMap::new();
-        for (written, kind, canonical) in seen.written {
-            let Some(reach) = reach(kind, &written, &vocabulary) else {
+        for (written, kind, canonical) in seen.spellings {
+            let Some(reach) = replacement_scope(kind, &written, &vocabulary) else {
                 continue;
             };
             let Some(key) = token_key(&written) else {
@@ -276,19 +271,19 @@ impl Masks {
                 written,
                 kind,
                 canonical,
-                reach,
+                scope: reach,
             });
         }
         for list in tokens.values_mut() {
             list.sort_by_key(|token| std::cmp::Reverse(token.written.len()));
         }
         Self {
-            masks: number(&seen.identities),
+            masks: assign_masks(&seen.identities),
             tokens,
         }
     }
 
-    fn question(&self, question: &Question) -> Question {
+    fn mask_question(&self, question: &Question) -> Question {
         let mut question = question.clone();
         if let Some(path) = question.path_mut() {
             let bytes = path_bytes(path);
@@ -296,7 +291,7 @@ impl Masks {
                 self.apply(bytes, &MaskRanges::in_path(bytes)),
             ));
         }
-        if let Question::Run(_, arguments) = question.bare_mut() {
+        if let Question::Run(_, arguments) = question.inner_mut() {
             for argument in arguments {
                 let masked = self.apply(
                     argument.as_bytes(),
@@ -308,11 +303,10 @@ impl Masks {
         question
     }
 
-    /// The text with every identity replaced.
     fn apply(&self, text: &[u8], places: &MaskRanges) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
-        for span in spans(text, places) {
+        for span in find_identities(text, places) {
             self.apply_tokens(text, at..span.range.start, places, &mut out);
             let written = text.get(span.range.clone()).unwrap_or_default();
             out.extend_from_slice(&self.render(span.kind, &span.canonical, written));
@@ -335,19 +329,20 @@ impl Masks {
             RangeCursor::new(&places.sources),
         );
         while at < range.end {
-            let in_source = sources.holds(at);
-            let in_names = names.holds(at).or(in_source).is_some();
-            if let Some(token) = self.token(text, at..range.end, in_names) {
+            let in_source = sources.range_at(at);
+            let in_names = names.range_at(at).or(in_source).is_some();
+            if let Some(token) = self.longest_token(text, at..range.end, in_names) {
                 let end = at + token.written.len();
                 let written = text.get(at..end).unwrap_or_default();
                 out.extend_from_slice(&self.render(token.kind, &token.canonical, written));
                 at = end;
                 continue;
             }
-            let begins = !shapes::before(text, at).is_some_and(|b| b.is_ascii_alphanumeric());
+            let begins = !identity_shapes::preceding_byte(text, at)
+                .is_some_and(|b| b.is_ascii_alphanumeric());
             let word = in_source
                 .filter(|_| begins)
-                .and_then(|source| words(text, at..source.end).next());
+                .and_then(|source| name_words(text, at..source.end).next());
             if let Some(word) = word.filter(|word| word.start == at && word.end <= range.end) {
                 let written = text.get(word.clone()).unwrap_or_default();
                 out.extend_from_slice(&self.render(
@@ -363,10 +358,14 @@ impl Masks {
         }
     }
 
-    /// The longest token that begins here.
-    fn token(&self, text: &[u8], range: Range<usize>, in_names: bool) -> Option<&IdentitySpelling> {
+    fn longest_token(
+        &self,
+        text: &[u8],
+        range: Range<usize>,
+        in_names: bool,
+    ) -> Option<&IdentitySpelling> {
         let list = self.tokens.get(&token_key(text.get(range.clone())?)?)?;
-        let free_before = !shapes::before(text, range.start)
+        let free_before = !identity_shapes::preceding_byte(text, range.start)
             .is_some_and(|b| b.is_ascii_alphanumeric())
             || follows_escape(text, range.start);
         let fits = |token: &&IdentitySpelling| {
@@ -376,7 +375,7 @@ impl Masks {
             let free = free_before && free_after;
             here.is_some_and(|here| {
                 spaces_as_underscores(here).eq_ignore_ascii_case(&token.written)
-            }) && match token.reach {
+            }) && match token.scope {
                 ReplacementScope::Anywhere => true,
                 ReplacementScope::Words => free || in_names,
                 ReplacementScope::WordsOnly => free,
@@ -388,7 +387,7 @@ impl Masks {
             here.is_some_and(|here| spaces_as_underscores(here) == token.written)
         };
         let found = list.iter().find(fits)?;
-        // Of those that differ in case alone, the one that is written like this.
+        // Among spellings that differ only in case, the exact one wins.
         let alike = list
             .iter()
             .filter(|token| token.written.len() == found.written.len());
@@ -446,12 +445,13 @@ impl Masks {
     }
 }
 
-/// Identities by shape and by place, ordered and without overlap; a shape takes precedence over a
-/// place.
-fn spans(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
-    let mut spans = shapes::spans(text);
+/// Identities by shape and by position, sorted and without overlap; a shape takes precedence.
+fn find_identities(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
+    let mut spans = identity_shapes::find_by_shape(text);
     spans.retain(|span| {
-        !(places.asked && span.kind == IdentityKind::User && span.range.end == text.len())
+        !(places.is_question_path
+            && span.kind == IdentityKind::User
+            && span.range.end == text.len())
     });
     for (range, kind) in &places.identities {
         let overlaps =
@@ -464,10 +464,10 @@ fn spans(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
     spans
 }
 
-/// Further spellings of a name: in device-mapper names, which double a dash; in systemd unit names,
-/// which escape it (systemd.unit(5)), twice where an answer is display-safe. An Ethernet address
-/// may have other separators, or none.
-fn forms(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
+/// Further spellings of a name: device-mapper doubles a dash, systemd unit names escape it
+/// (systemd.unit(5)), twice where an answer is display-safe. An Ethernet address may have other
+/// separators, or none.
+fn spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
     let with = |dash: &[u8]| {
         canonical
             .split(|b| *b == b'-')
@@ -496,7 +496,6 @@ fn forms(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
     }
 }
 
-/// The first bytes, by which tokens are found.
 fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
     let mut key = *text.first_chunk::<TOKEN_KEY>()?;
     for byte in &mut key {
@@ -509,15 +508,15 @@ fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
     Some(key)
 }
 
-/// The words of a source that do not name its purpose.
-fn words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+/// The words of a source that do not tell its purpose.
+fn name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = source.start;
     std::iter::from_fn(move || {
         while at < source.end {
-            let word = names::word_at(text, at..source.end);
+            let word = name_places::word_at(text, at..source.end);
             at = word.end.max(at + 1);
             let bytes = text.get(word.clone()).unwrap_or_default();
-            if !bytes.is_empty() && !bytes.starts_with(b"\\") && !names::is_purpose(bytes) {
+            if !bytes.is_empty() && !bytes.starts_with(b"\\") && !name_places::is_purpose(bytes) {
                 return Some(word);
             }
         }
@@ -536,7 +535,7 @@ impl<'r> RangeCursor<'r> {
     }
 
     /// The range that holds this position.
-    fn holds(&mut self, at: usize) -> Option<&'r Range<usize>> {
+    fn range_at(&mut self, at: usize) -> Option<&'r Range<usize>> {
         while let Some((first, rest)) = self.ranges.split_first() {
             if at < first.end {
                 return (first.start <= at).then_some(first);
@@ -547,7 +546,7 @@ impl<'r> RangeCursor<'r> {
     }
 }
 
-/// Whether an escape ends here, such as one of a blank: `\040` in a mount table, `\x20` elsewhere.
+/// Whether an escape ends here, such as that of a blank: `\040` in a mount table, `\x20` elsewhere.
 fn follows_escape(text: &[u8], at: usize) -> bool {
     match text.get(..at) {
         Some([.., b'\\', a, b, c])
@@ -560,8 +559,9 @@ fn follows_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Where an identity without a shape of its own is replaced; `None` where it is only expected.
-fn reach(
+/// Where an identity without a recognisable shape is replaced; `None` if only at its expected
+/// place.
+fn replacement_scope(
     kind: IdentityKind,
     written: &[u8],
     vocabulary: &BTreeSet<Vec<u8>>,
@@ -569,8 +569,7 @@ fn reach(
     let has = |test: fn(&u8) -> bool| written.iter().any(test);
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
-        // Found by their shapes wherever they are; a long one may also stand where the shape is not
-        // to be seen.
+        // Recognised by shape everywhere; a long one may also occur where its shape is not visible.
         IdentityKind::Hex32 | IdentityKind::Wwn if alphanumerics(written).len() >= 16 => {
             Some(ReplacementScope::Anywhere)
         }
@@ -599,8 +598,8 @@ fn reach(
     }
 }
 
-/// A mask for each identity, none of which is itself an identity.
-fn number(
+/// A mask for each identity; no mask is itself an identity.
+fn assign_masks(
     identities: &BTreeSet<(IdentityKind, Vec<u8>)>,
 ) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {
     let taken: BTreeSet<&[u8]> = identities
@@ -613,7 +612,7 @@ fn number(
         let counter = next.entry(*kind).or_default();
         let mask = loop {
             *counter += 1;
-            let mask = mask_of(*kind, canonical, *counter);
+            let mask = numbered_mask(*kind, canonical, *counter);
             if !taken.contains(mask.as_slice()) {
                 break mask;
             }
@@ -623,11 +622,10 @@ fn number(
     masks
 }
 
-/// The n-th mask of a kind, for this identity.
-fn mask_of(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
+fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
     let first = char::from(canonical.first().copied().unwrap_or(b'0'));
     match kind {
-        // Such as a UUID of version 4.
+        // In the form of a UUID of version 4.
         IdentityKind::Hex32 => format!("{first}{}{n:012x}", "0000000000040008000").into_bytes(),
         IdentityKind::Lvm32 => format!("{first}{n:031}").into_bytes(),
         IdentityKind::Wwn => format!(
@@ -647,7 +645,7 @@ fn mask_of(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
             format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes()
         }
         IdentityKind::Serial => {
-            // Leading letters say whose number it is: `vol` and `AWS` in Amazon's cloud, `WD` of a
+            // Leading letters tell whose number it is: `vol` and `AWS` in Amazon's cloud, `WD` of a
             // maker.
             let digits = alphanumerics(canonical);
             let letters = digits

@@ -1,4 +1,4 @@
-//! A moment as a machine reports it: to the nanosecond, or only to the second.
+//! A point in time as a machine reports it: to the nanosecond, or only to the second.
 //!
 //! Old captures hold whole seconds. No fraction is invented for them: such a moment lies anywhere
 //! in its second.
@@ -6,16 +6,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Nanoseconds in a second.
 const SECOND: u32 = 1_000_000_000;
 
 /// A moment since 1970, written as `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits after the
 /// point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Whole seconds.
     second: u64,
-    /// Nanoseconds beyond them; `None` where only the second is known.
+    /// `None` where only the second is known.
     nanos: Option<u32>,
 }
 
@@ -29,7 +27,7 @@ impl Moment {
     }
 
     /// The moment this many nanoseconds after 1970.
-    pub fn at(nanos: u64) -> Self {
+    pub fn from_nanos(nanos: u64) -> Self {
         let second = u64::from(SECOND);
         Self {
             second: nanos / second,
@@ -47,18 +45,16 @@ impl Moment {
         })
     }
 
-    /// The second that it lies in.
     pub fn second(self) -> u64 {
         self.second
     }
 
-    /// Whether the nanosecond is known.
     pub fn is_exact(self) -> bool {
         self.nanos.is_some()
     }
 
     /// The earliest it can be, in nanoseconds since 1970.
-    pub fn at_least(self) -> u128 {
+    pub fn earliest_nanos(self) -> u128 {
         u128::from(self.second) * u128::from(SECOND) + u128::from(self.nanos.unwrap_or(0))
     }
 }
@@ -115,8 +111,11 @@ pub mod tests {
     #[test]
     fn whole_seconds_are_still_read_and_a_fraction_has_all_its_digits() {
         assert_eq!("17".parse(), Ok(Moment::in_second(17)));
-        assert_eq!("17.000000005".parse(), Ok(Moment::at(17_000_000_005)));
-        assert_eq!(Moment::new(17, 5), Some(Moment::at(17_000_000_005)));
+        assert_eq!(
+            "17.000000005".parse(),
+            Ok(Moment::from_nanos(17_000_000_005))
+        );
+        assert_eq!(Moment::new(17, 5), Some(Moment::from_nanos(17_000_000_005)));
         for text in [
             "",
             "17.",

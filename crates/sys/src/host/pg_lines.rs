@@ -1,5 +1,5 @@
-//! The lines in an answer to [`super::Question::PgSettings`] that are no settings. Each begins with
-//! a word in parentheses, which is never the name of a setting.
+//! Lines in an answer to [`super::Question::PgSettings`] that are no settings. Each begins with a
+//! word in parentheses, which is never the name of a setting.
 
 /// `(loaded)`, microseconds since 1970: when the server last loaded its configuration files.
 pub const LOADED: &str = "(loaded)";
@@ -17,20 +17,20 @@ pub const OVERRIDE: &str = "(override)";
 pub const OVERRIDES: &str = "(overrides)";
 
 /// The largest number of overrides in an answer.
-pub const MOST_OVERRIDES: usize = 100;
+pub const MAX_OVERRIDES: usize = 100;
 
-/// What a server counts: `NAME`, number. A counter that its release or its state does not have is
+/// Counters of a server: `NAME`, number. A counter that its release or its state does not have is
 /// missing, or empty.
 pub mod counters {
     /// Its clock, in microseconds since 1970.
     pub const NOW: &str = "(now)";
-    /// The byte of the WAL at which it writes; empty on a standby, which makes none.
+    /// The current write position in the WAL, in bytes; empty on a standby, which writes none.
     pub const POSITION: &str = "(wal_position)";
-    /// The byte of the WAL at which its last checkpoint began.
+    /// The position in the WAL at which its last checkpoint began, in bytes.
     pub const REDO: &str = "(redo_position)";
     /// When that checkpoint began, in microseconds since 1970, to the second.
     pub const CHECKPOINT: &str = "(checkpoint_time)";
-    /// Bytes of WAL made since [`WAL_SINCE`] (14 and later), as are the next three.
+    /// Bytes of WAL generated since [`WAL_SINCE`] (14 and later), as are the next three.
     pub const WAL_BYTES: &str = "(wal_bytes)";
     pub const WAL_RECORDS: &str = "(wal_records)";
     /// Full-page images in it.
@@ -39,7 +39,7 @@ pub mod counters {
     pub const BUFFERS_FULL: &str = "(wal_buffers_full)";
     /// When these were last reset, in microseconds since 1970.
     pub const WAL_SINCE: &str = "(wal_stats_reset)";
-    /// Checkpoints that the time made due, since [`CHECKPOINTS_SINCE`].
+    /// Checkpoints due by `checkpoint_timeout`, since [`CHECKPOINTS_SINCE`].
     pub const TIMED: &str = "(checkpoints_timed)";
     pub const REQUESTED: &str = "(checkpoints_req)";
     /// When these were last reset, in microseconds since 1970.

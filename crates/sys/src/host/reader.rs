@@ -1,15 +1,13 @@
 //! What our binary does as the expendable child: it answers one question after another, as itself
-//! or as the owner of what it reads.
-//!
-//! Who asks, and how long he waits, is left to [`super::child`].
+//! or as the owner of what it reads. Who asks, and how long they wait, is left to [`super::child`].
 
-mod change {
+mod privileges {
     //! The step by which the reading child becomes the owner of what it reads.
     //!
-    //! The child is started as root and gives that up before it reads anything. The user and the
-    //! root directory are in its first message, so its arguments reveal nothing. MySQL's and
-    //! MariaDB's servers accept root but not their owner. For them the socket is connected as root,
-    //! though found with the owner's rights, and root is given up before a byte is read.
+    //! The child is started as root and gives that up before it reads anything. User and root
+    //! directory are in its first message, so its arguments reveal nothing. MySQL and MariaDB
+    //! accept root but not their owner: for them the socket is connected as root, though found with
+    //! the owner's rights, and root is given up before a byte is read.
 
     use std::fs;
     use std::os::unix::fs::MetadataExt;
@@ -18,52 +16,53 @@ mod change {
 
     use crate::host::live::{files, machine, processes};
     use crate::host::owner::Owner;
-    use crate::host::{Miss, MissKind};
+    use crate::host::{HostError, HostErrorKind};
     use crate::subprocess::credentials::Credentials;
 
     impl Owner {
         /// Gives up root for good. A refusal says why nothing may be read; the child is then
         /// useless.
-        pub fn become_it(&self) -> Result<Option<UnixStream>, Miss> {
-            // Whatever fails here is a refusal: that nobody could look does not make anything
-            // absent.
-            let denied = |says: String| Miss::new(MissKind::Denied, says);
-            files::hold_proc().map_err(|miss| denied(miss.detail))?;
-            // Every path leads where it leads for the process, and no further.
+        pub fn drop_root(&self) -> Result<Option<UnixStream>, HostError> {
+            // Any failure is a refusal: that nobody could look makes nothing absent.
+            let denied = |says: String| HostError::new(HostErrorKind::Denied, says);
+            files::proc_descriptor().map_err(|miss| denied(miss.detail))?;
+            // Paths are resolved as the process would, and no further.
             let root = self
                 .process
                 .filter(|_| self.inside)
                 .map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
             let socket = self.socket.clone().map(PathBuf::from);
             self.credentials()
-                .assume(root.as_deref(), socket.as_deref())
+                .drop_root(root.as_deref(), socket.as_deref())
                 .map_err(denied)
         }
 
-        /// User and groups. Those of a process count only where its user may inspect it. A program
-        /// that runs with another group may not be inspected (PR_SET_DUMPABLE in prctl(2)), and
-        /// /proc then belongs to root. A process that has ended has none.
+        /// User and groups. Those of a process count only where its user may inspect it. One that
+        /// runs with another group may not be inspected (PR_SET_DUMPABLE in prctl(2)): /proc then
+        /// belongs to root. A process that has ended has none.
         fn credentials(&self) -> Credentials {
-            let of_process = self.process.and_then(|pid| of_process(pid, self.uid));
+            let of_process = self
+                .process
+                .and_then(|pid| process_credentials(pid, self.uid));
             let alone = || Credentials {
                 uid: self.uid,
-                gid: machine::group_of(self.uid),
+                gid: machine::group_id(self.uid),
                 groups: Vec::new(),
             };
             of_process.unwrap_or_else(alone)
         }
     }
 
-    fn of_process(pid: u32, uid: u32) -> Option<Credentials> {
+    fn process_credentials(pid: u32, uid: u32) -> Option<Credentials> {
         let status = files::read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
         let of = fs::metadata(format!("/proc/{pid}")).ok()?;
         let found = processes::credentials(&status).filter(|found| found.uid == uid)?;
         ((of.uid(), of.gid()) == (found.uid, found.gid)).then_some(found)
     }
 }
-mod delegate {
-    //! The questions that a child answers once it has changed its user: about the user's files, his
-    //! server's socket, his control file.
+mod owner_reader {
+    //! The questions that a child answers once it has changed its user: about the user's files,
+    //! server socket and control file.
     //!
     //! Every other question is refused. A configuration file is read once, identified by device and
     //! inode, and replayed where it is included again: 255 links to one file would otherwise count
@@ -76,22 +75,21 @@ mod delegate {
     use crate::host::live::files::{self, Configuration};
     use crate::host::live::{answer, mysql, postgres};
     use crate::host::owner::Owner;
-    use crate::host::{Dialect, Miss, MissKind, Question, Tool, redact};
+    use crate::host::{Dialect, HostError, HostErrorKind, Question, Tool, redact};
 
-    /// The number of configuration files that are remembered; no server reads more.
-    const FILES: usize = 512;
+    /// Configuration files that are cached; no server reads more.
+    const MAX_FILES: usize = 512;
 
-    /// The user of the child, and the files it has read.
-    pub struct Delegate {
+    pub struct OwnerReader {
         owner: Owner,
         stream: Option<UnixStream>,
-        configurations: BTreeMap<File, Result<Vec<u8>, Miss>>,
+        configurations: BTreeMap<FileKey, Result<Vec<u8>, HostError>>,
     }
 
-    /// A file by device and inode, and how it is written.
-    type File = ((u64, u64), Dialect);
+    /// A file by device and inode, and its syntax.
+    type FileKey = ((u64, u64), Dialect);
 
-    impl Delegate {
+    impl OwnerReader {
         /// For a child that is this owner by now.
         pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
             Self {
@@ -101,16 +99,17 @@ mod delegate {
             }
         }
 
-        /// Answers a question that is asked as the owner.
-        pub fn answer(&mut self, question: &Question) -> Result<Vec<u8>, Miss> {
+        pub fn answer(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
             let refuse = || {
-                Err(Miss::new(
-                    MissKind::Failed,
-                    "this is nothing that is read on behalf of somebody",
+                Err(HostError::new(
+                    HostErrorKind::Failed,
+                    "this is not read on behalf of another user",
                 ))
             };
             let inner = match question {
-                Question::As(uid, inner) if *uid == self.owner.uid => self.as_seen(inner)?,
+                Question::AsUser(uid, inner) if *uid == self.owner.uid => {
+                    self.relative_to_root(inner)?
+                }
                 _ => return refuse(),
             };
             match &inner {
@@ -137,14 +136,14 @@ mod delegate {
                 | Question::Run(Tool::PgControldata(_), _) => answer(&inner),
                 Question::Read(_)
                 | Question::Config(..)
-                | Question::Empty(_)
+                | Question::IsEmpty(_)
                 | Question::StatFs(_)
                 | Question::Flags(_)
                 | Question::Uname
                 | Question::Identity
-                | Question::Summary
+                | Question::Resources
                 | Question::Servers
-                | Question::Started(_)
+                | Question::ProcessStart(_)
                 | Question::Tablespaces(_)
                 | Question::CommandLine(_)
                 | Question::Environment(_)
@@ -152,32 +151,32 @@ mod delegate {
                 | Question::Content(..)
                 | Question::Superblock(..)
                 | Question::Run(..)
-                | Question::As(..) => refuse(),
+                | Question::AsUser(..) => refuse(),
             }
         }
 
-        /// The question with its path relative to the root of the child.
-        fn as_seen(&self, question: &Question) -> Result<Question, Miss> {
+        fn relative_to_root(&self, question: &Question) -> Result<Question, HostError> {
             let mut question = question.clone();
             if let (true, Some(pid), Some(path)) =
                 (self.owner.inside, self.owner.process, question.path_mut())
             {
                 let within = path.strip_prefix(format!("/proc/{pid}/root"));
-                let within = within
-                    .map_err(|_| Miss::new(MissKind::Failed, "the path leads to another root"))?;
+                let within = within.map_err(|_| {
+                    HostError::new(HostErrorKind::Failed, "the path leads to another root")
+                })?;
                 *path = PathBuf::from("/").join(within);
             }
             Ok(question)
         }
 
-        fn configuration(&mut self, path: &Path, dialect: Dialect) -> Result<Vec<u8>, Miss> {
+        fn configuration(&mut self, path: &Path, dialect: Dialect) -> Result<Vec<u8>, HostError> {
             let known = |identity| self.configurations.contains_key(&(identity, dialect));
-            match files::configuration(path, known)? {
-                Configuration::Known(identity) => {
+            match files::read_configuration(path, known)? {
+                Configuration::AlreadyRead(identity) => {
                     let gone = || {
-                        Err(Miss::new(
-                            MissKind::Failed,
-                            "the file was read and is forgotten",
+                        Err(HostError::new(
+                            HostErrorKind::Failed,
+                            "the file was read before and is no longer cached",
                         ))
                     };
                     self.configurations
@@ -187,7 +186,7 @@ mod delegate {
                 }
                 Configuration::Read(identity, bytes) => {
                     let told = redact::config(&bytes, dialect);
-                    if self.configurations.len() < FILES {
+                    if self.configurations.len() < MAX_FILES {
                         self.configurations
                             .insert((identity, dialect), told.clone());
                     }
@@ -202,11 +201,11 @@ mod delegate {
         use std::fs;
 
         use super::*;
-        use crate::host::Look;
+        use crate::host::ScanDepth;
 
-        fn ours() -> Delegate {
+        fn own_reader() -> OwnerReader {
             let uid = nix::unistd::geteuid().as_raw();
-            Delegate::new(
+            OwnerReader::new(
                 Owner {
                     uid,
                     process: None,
@@ -217,10 +216,10 @@ mod delegate {
             )
         }
 
-        fn ask(delegate: &mut Delegate, question: Question) -> Result<String, Miss> {
+        fn ask(delegate: &mut OwnerReader, question: Question) -> Result<String, HostError> {
             let uid = delegate.owner.uid;
             delegate
-                .answer(&Question::As(uid, Box::new(question)))
+                .answer(&Question::AsUser(uid, Box::new(question)))
                 .map(|bytes| String::from_utf8(bytes).unwrap())
         }
 
@@ -230,7 +229,7 @@ mod delegate {
             let [one, other] = ["a.conf", "b.conf"].map(|name| dir.path().join(name));
             fs::write(&one, "fsync = off\n").unwrap();
             fs::hard_link(&one, &other).unwrap();
-            let mut delegate = ours();
+            let mut delegate = own_reader();
             for path in [&one, &other] {
                 let told = ask(
                     &mut delegate,
@@ -244,23 +243,23 @@ mod delegate {
 
         #[test]
         fn nothing_else_is_read() {
-            let mut delegate = ours();
+            let mut delegate = own_reader();
             for question in [
                 Question::Read("/etc/hostname".into()),
                 Question::Config("/etc/fstab".into(), Dialect::Fstab),
                 Question::Environment(1),
-                Question::Content("/dev/null".into(), Look::Named),
+                Question::Content("/dev/null".into(), ScanDepth::Thorough),
                 Question::Run(Tool::Mount, vec!["--version".to_owned()]),
                 Question::MysqlSettings("/x".into()),
             ] {
                 assert_eq!(
                     ask(&mut delegate, question.clone()).unwrap_err().kind,
-                    MissKind::Failed,
+                    HostErrorKind::Failed,
                     "{question:?}"
                 );
             }
             let somebody =
-                Question::As(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
+                Question::AsUser(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
             assert!(delegate.answer(&somebody).is_err());
             assert!(delegate.answer(&Question::Uname).is_err());
         }
@@ -269,9 +268,9 @@ mod delegate {
 
 use std::io;
 
-use self::delegate::Delegate;
+use self::owner_reader::OwnerReader;
 use super::owner::Owner;
-use super::{Miss, MissKind, Question, live, words};
+use super::{HostError, HostErrorKind, Question, live, question_text};
 use crate::subprocess::{Bytes, Channel};
 
 /// Answers questions.
@@ -279,29 +278,29 @@ pub fn serve(channel: Channel) -> io::Result<()> {
     answer_all(channel, live::answer)
 }
 
-/// Becomes the owner that the first message names, then answers; if that fails, the failure is the
-/// answer to every question.
+/// Becomes the owner in the first message, then answers; if that fails, the failure is the answer
+/// to every question.
 pub fn serve_as(mut channel: Channel) -> io::Result<()> {
     let owner: Owner = channel.recv(None)?;
-    match owner.become_it() {
+    match owner.drop_root() {
         Ok(stream) => {
-            let mut delegate = Delegate::new(owner, stream);
+            let mut delegate = OwnerReader::new(owner, stream);
             answer_all(channel, |question| delegate.answer(question))
         }
         Err(miss) => answer_all(channel, |_| Err(miss.clone())),
     }
 }
 
-/// Answers until nobody asks any more, which is how the child ends.
+/// Answers until the channel closes, which is how the child ends.
 fn answer_all(
     mut channel: Channel,
-    mut ask: impl FnMut(&Question) -> Result<Vec<u8>, Miss>,
+    mut ask: impl FnMut(&Question) -> Result<Vec<u8>, HostError>,
 ) -> io::Result<()> {
     loop {
         let words: String = channel.recv(None)?;
-        let answer = match words::decode(&words) {
+        let answer = match question_text::decode(&words) {
             Some(question) => ask(&question),
-            None => Err(Miss::new(MissKind::Failed, "not a question")),
+            None => Err(HostError::new(HostErrorKind::Failed, "not a question")),
         };
         channel.send(&answer.map(Bytes))?;
     }
@@ -311,19 +310,19 @@ fn answer_all(
 mod tests {
     use super::*;
     use crate::deadline::ThreadInTime as _;
-    use crate::subprocess::PATIENCE;
+    use crate::subprocess::RECV_TIMEOUT;
 
     #[test]
     fn the_child_answers_question_after_question() {
         let (mut ours, theirs) = Channel::pair();
         let child = std::thread::spawn(|| answer_all(theirs, live::answer));
-        let mut ask = |words: &str| -> Result<Bytes, Miss> {
+        let mut ask = |words: &str| -> Result<Bytes, HostError> {
             ours.send(&words).unwrap();
-            ours.recv(Some(PATIENCE)).unwrap()
+            ours.recv(Some(RECV_TIMEOUT)).unwrap()
         };
         assert_eq!(
             ask("link /proc/self/nothing").unwrap_err().kind,
-            MissKind::Absent
+            HostErrorKind::Absent
         );
         assert_eq!(ask("what?").unwrap_err().detail, "not a question");
         assert_eq!(
@@ -345,9 +344,9 @@ mod tests {
             socket: None,
         })
         .unwrap();
-        ours.send(&words::encode(&Question::Uname)).unwrap();
-        let answer: Result<Bytes, Miss> = ours.recv(Some(PATIENCE)).unwrap();
-        assert_eq!(answer.unwrap_err().kind, MissKind::Denied);
+        ours.send(&question_text::encode(&Question::Uname)).unwrap();
+        let answer: Result<Bytes, HostError> = ours.recv(Some(RECV_TIMEOUT)).unwrap();
+        assert_eq!(answer.unwrap_err().kind, HostErrorKind::Denied);
         drop(ours);
         assert!(child.join_in_time().is_err());
     }

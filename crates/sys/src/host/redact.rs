@@ -2,47 +2,47 @@
 //! leave.
 //!
 //! Passwords occur in `primary_conninfo`, in fstab's options and devices, on command lines and in
-//! environments, and an include can point at any file. Each of these is therefore filtered by its
-//! own syntax before it becomes an answer, and text that does not parse is dropped. Plain files are
-//! filtered too: only listed ones are read, and only content of the expected shape leaves.
+//! environments, and an include can point at any file. Each source is therefore filtered by its own
+//! syntax, and text that does not parse is dropped. Of plain files only listed ones are read, and
+//! only content of the expected shape leaves.
 
 mod mapper;
 mod mysql;
-mod once {
-    //! One value per key: between two includes only the last setting of a key can count, so earlier
-    //! ones are counted and dropped. A key written a million times makes the answer no longer.
+mod last_values {
+    //! The last value of each key between two includes: earlier ones cannot count, so they are
+    //! counted and dropped. A key written a million times makes the answer no longer.
 
     use std::collections::BTreeMap;
 
-    use crate::host::{ConfigDirective, Miss, MissKind};
+    use crate::host::{ConfigDirective, HostError, HostErrorKind};
 
-    /// The largest number of settings kept per file; no server has so many that count.
-    const MOST: usize = 2048;
+    /// Settings kept per file; no server has so many that count.
+    const MAX_SETTINGS: usize = 2048;
 
-    /// Each key once between two includes, with its last value, in the order of the lines;
-    /// `is_include` tells includes from settings.
-    pub fn each(
+    /// Each key once between two includes, with its last value, in line order; `is_include` tells
+    /// includes from settings.
+    pub fn keep_last(
         settings: Vec<ConfigDirective>,
         is_include: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<ConfigDirective>, Miss> {
+    ) -> Result<Vec<ConfigDirective>, HostError> {
         let mut kept: Vec<ConfigDirective> = Vec::new();
         let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-        // From the end, so that each stands where it stood last: two keys can be one setting
+        // From the end, so that each key stays at its last line: two keys can be one setting
         // (`loose_` of MySQL).
         for setting in settings.into_iter().rev() {
             if is_include(&setting.key) {
                 after.clear();
             } else if let Some(last) = after.get(&setting.key).and_then(|at| kept.get_mut(*at)) {
-                last.times += 1;
+                last.occurrences += 1;
                 continue;
             } else {
                 after.insert(setting.key.clone(), kept.len());
             }
-            if kept.len() >= MOST {
+            if kept.len() >= MAX_SETTINGS {
                 let says = format!(
-                    "holds more than {MOST} settings and includes, which walwise does not read"
+                    "has more than {MAX_SETTINGS} settings and includes, the limit of walwise"
                 );
-                return Err(Miss::new(MissKind::Failed, says));
+                return Err(HostError::new(HostErrorKind::Failed, says));
             }
             kept.push(setting);
         }
@@ -56,15 +56,15 @@ mod once {
 
         use super::*;
 
-        fn told(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, Miss> {
+        fn kept_rows(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, HostError> {
             let settings = (1..)
                 .zip(keys)
                 .map(|(line, key)| ConfigDirective::new(line, *key, "x"))
                 .collect();
-            let kept = each(settings, |key| key == b"include")?;
+            let kept = keep_last(settings, |key| key == b"include")?;
             Ok(kept
                 .into_iter()
-                .map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.times))
+                .map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.occurrences))
                 .collect())
         }
 
@@ -72,7 +72,7 @@ mod once {
         fn an_include_parts_what_stands_before_from_what_follows() {
             let row = |line, key: &str, times| (line, key.to_owned(), times);
             assert_eq!(
-                told(&["a", "b", "a", "include", "a", "a"]).unwrap(),
+                kept_rows(&["a", "b", "a", "include", "a", "a"]).unwrap(),
                 [
                     row(2, "b", 1),
                     row(3, "a", 2),
@@ -85,14 +85,14 @@ mod once {
         #[test]
         fn a_bomb_is_small_or_refused() {
             assert_eq!(
-                told(&vec!["fsync"; 100_000]).unwrap(),
+                kept_rows(&vec!["fsync"; 100_000]).unwrap(),
                 [(100_000, "fsync".to_owned(), 100_000)]
             );
-            assert!(told(&vec!["include"; 100_000]).is_err());
+            assert!(kept_rows(&vec!["include"; 100_000]).is_err());
         }
 
         proptest! {
-            /// Whoever reads them in order comes to the same values after every include.
+            /// Reading them in order gives the same values after every include.
             #[test]
             fn nothing_that_counts_is_lost(keys in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "include"]), 0..40)) {
                 let all: Vec<ConfigDirective> = (1..).zip(&keys).map(|(line, key)| ConfigDirective::new(line, *key, line.to_string())).collect();
@@ -106,9 +106,9 @@ mod once {
                     }
                     (now, at_include)
                 };
-                let kept = each(all.clone(), |key| key == b"include").unwrap();
+                let kept = keep_last(all.clone(), |key| key == b"include").unwrap();
                 prop_assert_eq!(values(&kept), values(&all));
-                let times: u32 = kept.iter().map(|setting| setting.times).sum();
+                let times: u32 = kept.iter().map(|setting| setting.occurrences).sum();
                 prop_assert_eq!(times as usize, keys.len());
             }
         }
@@ -128,59 +128,59 @@ mod zfs;
 
 use std::path::Path;
 
-use super::{ConfigDirective, Dialect, Miss, Tool};
+use super::{ConfigDirective, Dialect, HostError, Tool};
 pub use files::{AZURE_CHASSIS, PlainFile};
-pub use postgres::value as postgres_value;
+pub use postgres::redact_value as postgres_value;
 pub use process::{command_line, environment};
 
-/// The allow-listed settings of a configuration file, encoded; a refusal says that it holds more
-/// than is passed on.
-pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
-    config_beside(text, dialect, &|_| false)
+/// The allow-listed settings of a configuration file, encoded; a refusal says that it has more than
+/// are passed on.
+pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, HostError> {
+    config_with_key_check(text, dialect, &|_| false)
 }
 
 /// The same, with a check whether a key file exists: only its existence is passed on, never its
 /// path.
-pub(crate) fn config_beside(
+pub(crate) fn config_with_key_check(
     text: &[u8],
     dialect: Dialect,
     is_there: &dyn Fn(&Path) -> bool,
-) -> Result<Vec<u8>, Miss> {
+) -> Result<Vec<u8>, HostError> {
     let settings = match dialect {
-        Dialect::Postgres => once::each(postgres::settings(text), postgres::is_include)?,
-        Dialect::Mysql => once::each(mysql::option_file(text), mysql::is_include)?,
-        Dialect::MysqlPersisted => mysql::persisted(text),
+        Dialect::Postgres => {
+            last_values::keep_last(postgres::settings(text), postgres::is_include)?
+        }
+        Dialect::Mysql => last_values::keep_last(mysql::option_file(text), mysql::is_include)?,
+        Dialect::MysqlPersisted => mysql::persisted_settings(text),
         Dialect::Service => unit::service(text),
         Dialect::Fstab => mounts::fstab(text),
-        Dialect::MountUnit => mounts::unit(text),
+        Dialect::MountUnit => mounts::mount_unit(text),
         Dialect::KernelCommandLine => parameters::kernel_command_line(text),
-        Dialect::Crypttab => crypt::table(text, is_there),
+        Dialect::Crypttab => crypt::crypttab(text, is_there),
     };
     Ok(settings.iter().flat_map(ConfigDirective::encode).collect())
 }
 
-/// A program's output as it may leave. Device-mapper tables hold keys and are reduced to kinds and
-/// counts. Those of ZFS are reduced to pools, devices and the requested properties, DRBD's
-/// configuration to a few options, PostgreSQL's control file to one line. Other output is
-/// unchanged.
-pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
+/// The part of a program's output that may leave. Device-mapper tables hold keys and are reduced to
+/// kinds and counts, ZFS to pools, devices and the requested properties, DRBD's configuration to a
+/// few options, PostgreSQL's control file to one line. Other output is unchanged.
+pub fn program_output(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
-        (Tool::Dmsetup, Some("table")) => mapper::table(&text),
-        (Tool::Dmsetup, _) => mapper::status(&text),
+        (Tool::Dmsetup, Some("table")) => mapper::reduce_table(&text),
+        (Tool::Dmsetup, _) => mapper::reduce_status(&text),
         (Tool::Drbdsetup, _) => drbd::options(&text),
-        (Tool::Zpool, _) => zfs::pools(&text),
+        (Tool::Zpool, _) => zfs::pool_status(&text),
         (Tool::Zfs, _) => zfs::properties(&text),
         (Tool::PgControldata(_), _) => postgres::control_data(&text),
         _ => text,
     }
 }
 
-/// The targets of device-mapper, and whether their status leaves.
 #[cfg(any(test, feature = "testing"))]
 pub fn mapper_targets() -> impl Iterator<Item = (&'static str, bool)> {
     mapper::TARGETS
         .iter()
-        .map(|(target, fields)| (*target, matches!(fields, mapper::StatusFields::Kept)))
+        .map(|(target, fields)| (*target, matches!(fields, mapper::StatusFields::Keep)))
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
     }
 
     /// A key that is not allow-listed anywhere: no known name begins like that.
-    fn key() -> impl Strategy<Value = String> {
+    fn unlisted_key() -> impl Strategy<Value = String> {
         prop_oneof![
             Just("primary_conninfo".to_owned()),
             Just("password".to_owned()),
@@ -228,7 +228,11 @@ mod tests {
         let sep = prop::sample::select(vec!["=", " = ", " ", "='", "=\""]);
         let other = (known, sep, "[ -\\[\\]-~]{0,12}").prop_map(|(k, s, v)| format!("{k}{s}{v}"));
         // A quote that the line before leaves open must not let the next one out.
-        let secret = (key(), prop::sample::select(vec!["=", " = ", " "]), "['\"]?")
+        let secret = (
+            unlisted_key(),
+            prop::sample::select(vec!["=", " = ", " "]),
+            "['\"]?",
+        )
             .prop_map(|(k, s, q)| format!("{k}{s}{q}{SECRET}{q}"));
         prop::collection::vec(prop_oneof![other, secret], 1..8)
     }
@@ -250,11 +254,11 @@ mod tests {
         }
 
         #[test]
-        fn secrets_stay_in_mount_options(keys in prop::collection::vec(key(), 1..5)) {
+        fn secrets_stay_in_mount_options(keys in prop::collection::vec(unlisted_key(), 1..5)) {
             let options: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},noatime,{SECRET}")).collect();
             let line = format!("me:{SECRET}@host:/x /mnt cifs {}", options.join(","));
             prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab).unwrap()));
-            prop_assert!(!holds_secret(&PlainFile::MountTable.leaving(line.into_bytes()).unwrap()));
+            prop_assert!(!holds_secret(&PlainFile::MountTable.redact(line.into_bytes()).unwrap()));
             let local: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},{SECRET},noatime")).collect();
             for fstype in ["ext4", "auto"] {
                 let line = format!("/dev/sda1 /mnt {fstype} {}", local.join(","));
@@ -273,9 +277,9 @@ mod tests {
                     prop::sample::select(vec!["-D", "-c", "-i", "-F", "--datadir"]).prop_map(str::to_owned),
                     "-[a-zA-Z]{1,3}",
                     "--[a-z]{1,6}=x",
-                    key().prop_map(|key| format!("--{key}={SECRET}")),
-                    key().prop_map(|key| format!("-c{key}={SECRET}")),
-                    key().prop_map(|key| format!("-c\0{key}={SECRET}")),
+                    unlisted_key().prop_map(|key| format!("--{key}={SECRET}")),
+                    unlisted_key().prop_map(|key| format!("-c{key}={SECRET}")),
+                    unlisted_key().prop_map(|key| format!("-c\0{key}={SECRET}")),
                 ],
                 0..8,
             ),
@@ -287,7 +291,7 @@ mod tests {
         }
 
         #[test]
-        fn secrets_stay_in_environments(key in key(), directory in "/[a-z]{1,8}") {
+        fn secrets_stay_in_environments(key in unlisted_key(), directory in "/[a-z]{1,8}") {
             let text = format!("{key}={SECRET}\0PGPASSWORD={SECRET}\0LD_PRELOAD=/{SECRET}/lib.so\0PGDATA={directory}\0");
             let answer = environment(text.as_bytes());
             prop_assert!(!holds_secret(&answer));
@@ -296,11 +300,11 @@ mod tests {
 
         #[test]
         fn secrets_stay_in_what_programs_print(
-            before in "[ -~]{0,20}", after in "[ -~]{0,20}", property in key(), tail in "[a-z]{1,8}",
+            before in "[ -~]{0,20}", after in "[ -~]{0,20}", property in unlisted_key(), tail in "[a-z]{1,8}",
         ) {
             let no = |tool, line: &str, text: &str| {
                 let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-                holds_secret(&printed(tool, &words, text.as_bytes().to_vec()))
+                holds_secret(&program_output(tool, &words, text.as_bytes().to_vec()))
             };
             let status = format!("  pool: tank\nstatus: {before}{SECRET}\naction: {SECRET}\n  scan: {SECRET}\nconfig:\n\n\
                 \ttank ONLINE 0 0 0 {before}{SECRET}\n\nerrors: {SECRET}\n\n        /tank/{SECRET}{after}\n");
@@ -346,13 +350,13 @@ mod tests {
                 let _ = config(&text, dialect);
             }
             for &tool in Tool::FIXED {
-                printed(tool, &[], text.clone());
-                printed(tool, &["table".to_owned()], text.clone());
+                program_output(tool, &[], text.clone());
+                program_output(tool, &["table".to_owned()], text.clone());
             }
             command_line(&text);
             environment(&text);
-            let _ = PlainFile::Pid.leaving(text.clone());
-            let _ = PlainFile::MountTable.leaving(text);
+            let _ = PlainFile::Pid.redact(text.clone());
+            let _ = PlainFile::MountTable.redact(text);
         }
     }
 }

@@ -1,11 +1,10 @@
-//! What stat(2) and statfs(2) say, and how an answer carries it: words `name=value`.
+//! The fields of stat(2) and statfs(2), encoded in an answer as words `name=value`.
 
 use std::str::FromStr;
 
-use super::{Miss, MissKind, Moment};
+use super::{HostError, HostErrorKind, Moment};
 
-/// The value in `name=value` words, the encoding of [`Stat`] and [`StatFs`].
-fn field<T: FromStr>(text: &[u8], name: &str) -> Result<T, Miss> {
+fn parse_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
     let text = std::str::from_utf8(text).unwrap_or_default();
     let words = text
         .split_ascii_whitespace()
@@ -13,23 +12,23 @@ fn field<T: FromStr>(text: &[u8], name: &str) -> Result<T, Miss> {
     words
         .filter(|(key, _)| *key == name)
         .find_map(|(_, value)| value.parse().ok())
-        .ok_or_else(|| Miss::new(MissKind::Failed, format!("the answer lacks {name}")))
+        .ok_or_else(|| HostError::new(HostErrorKind::Failed, format!("the answer lacks {name}")))
 }
 
-/// What stat(2) says of a file.
+/// The fields of stat(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Type and permission bits.
     pub mode: u64,
     pub uid: u64,
     pub gid: u64,
-    /// Device the file is on: major.
+    /// Major number of the device that holds the file.
     pub major: u64,
-    /// Device the file is on: minor.
+    /// Minor number of that device.
     pub minor: u64,
-    /// For a device node, its own major.
+    /// Major number of a device node itself.
     pub node_major: u64,
-    /// For a device node, its own minor.
+    /// Minor number of a device node itself.
     pub node_minor: u64,
     pub inode: u64,
     /// Size in bytes.
@@ -37,21 +36,18 @@ pub struct Stat {
     /// Time of the last status change: st_ctime. Unlike st_mtime nobody can set it back, and
     /// renaming a file onto this name updates it (inode(7)). Old captures hold the second alone;
     /// `None` in those without it.
-    pub changed: Option<Moment>,
+    pub ctime: Option<Moment>,
 }
 
 impl Stat {
-    /// Whether it is a directory.
     pub fn is_dir(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000
     }
 
-    /// Whether it is a regular file.
     pub fn is_file(&self) -> bool {
         self.mode & 0o170_000 == 0o100_000
     }
 
-    /// Whether it is a block device.
     pub fn is_block(&self) -> bool {
         self.mode & 0o170_000 == 0o060_000
     }
@@ -67,7 +63,7 @@ impl Stat {
             node_minor,
             inode,
             size,
-            changed,
+            ctime: changed,
         } = self;
         let changed = changed
             .map(|changed| format!(" changed={changed}"))
@@ -79,28 +75,27 @@ impl Stat {
         .into_bytes()
     }
 
-    pub(super) fn decode(text: &[u8]) -> Result<Self, Miss> {
+    pub(super) fn decode(text: &[u8]) -> Result<Self, HostError> {
         Ok(Self {
-            mode: field(text, "mode")?,
-            uid: field(text, "uid")?,
-            gid: field(text, "gid")?,
-            major: field(text, "major")?,
-            minor: field(text, "minor")?,
-            node_major: field(text, "node_major")?,
-            node_minor: field(text, "node_minor")?,
-            inode: field(text, "inode")?,
-            size: field(text, "size")?,
-            changed: field(text, "changed").ok(),
+            mode: parse_field(text, "mode")?,
+            uid: parse_field(text, "uid")?,
+            gid: parse_field(text, "gid")?,
+            major: parse_field(text, "major")?,
+            minor: parse_field(text, "minor")?,
+            node_major: parse_field(text, "node_major")?,
+            node_minor: parse_field(text, "node_minor")?,
+            inode: parse_field(text, "inode")?,
+            size: parse_field(text, "size")?,
+            ctime: parse_field(text, "changed").ok(),
         })
     }
 }
 
-/// What statfs(2) says of a file system. Sizes are in bytes.
+/// The fields of statfs(2). Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatFs {
     /// The magic number of its type.
     pub magic: u64,
-    /// Size in bytes.
     pub size: u64,
     /// Space available to an ordinary user, in bytes.
     pub available: u64,
@@ -130,14 +125,14 @@ impl StatFs {
         .into_bytes()
     }
 
-    pub(super) fn decode(text: &[u8]) -> Result<Self, Miss> {
+    pub(super) fn decode(text: &[u8]) -> Result<Self, HostError> {
         Ok(Self {
-            magic: field(text, "magic")?,
-            size: field(text, "size")?,
-            available: field(text, "available")?,
-            inodes: field(text, "inodes")?,
-            inodes_free: field(text, "inodes_free")?,
-            block: field(text, "block").ok(),
+            magic: parse_field(text, "magic")?,
+            size: parse_field(text, "size")?,
+            available: parse_field(text, "available")?,
+            inodes: parse_field(text, "inodes")?,
+            inodes_free: parse_field(text, "inodes_free")?,
+            block: parse_field(text, "block").ok(),
         })
     }
 }

@@ -3,33 +3,29 @@
 
 use std::borrow::Cow;
 
-/// The properties of a program.
 pub struct ToolSpec {
-    /// Its file name.
     pub name: &'static str,
-    /// The package that brings it, as most distributions call it.
+    /// The package that provides it in most distributions.
     pub package: &'static str,
-    /// Its directories.
     pub home: InstallLocation,
     /// When its output counts as an answer.
     pub answer: OutputPolicy,
     /// The keys in its output that identify a machine.
-    pub identities: Identities,
+    pub identities: IdentityKeys,
     /// Whether these arguments only read.
     reads: fn(&[&str]) -> bool,
 }
 
-/// Where Debian, Red Hat and others put MySQL's and MariaDB's servers.
+/// Where Debian, Red Hat and others install MySQL's and MariaDB's servers.
 pub const SERVER_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
 
-/// Where a program lies.
 #[derive(Clone, Copy, Debug)]
 pub enum InstallLocation {
     /// With the system's other programs.
     System,
     /// In [`SERVER_DIRECTORIES`].
     Server,
-    /// Where its maker's package puts it, or with the system's programs. It is the tool of a RAID
+    /// Where its maker's package installs it, or with the system's programs: the tool of a RAID
     /// controller.
     Maker(&'static [&'static str]),
     /// In the directory of its major release.
@@ -43,13 +39,14 @@ pub enum OutputPolicy {
     Success,
     /// On any exit status: the status reports the state of the disk.
     Printed,
-    /// The same, with more time, as it first asks a controller's firmware and every disk behind it.
+    /// The same, with more time, as it first queries a controller's firmware and every disk behind
+    /// it.
     Firmware,
 }
 
-/// The keys before identities in a program's output. Keys are in lower case with single blanks.
+/// Keys before identities in a program's output, in lower case with single blanks.
 #[derive(Clone, Copy, Debug)]
-pub struct Identities {
+pub struct IdentityKeys {
     /// Serial numbers and names made of one.
     pub serials: &'static [&'static str],
     /// Addresses and world-wide names.
@@ -127,34 +124,34 @@ mod table {
     //! answer, its read-only uses, and the identities it prints. A program that is not listed here
     //! is not run.
     //!
-    //! A new program is one row; the compiler and the tests beside this file point out the rest.
+    //! A new program is one row; the compiler and the tests next to this file point out the rest.
     //! One digit makes some of these write (`hdparm -W0`), and the tools of RAID controllers leave
     //! log files unless told not to.
 
-    use super::{Identities, InstallLocation, OutputPolicy, ToolSpec};
+    use super::{IdentityKeys, InstallLocation, OutputPolicy, ToolSpec};
 
     tools! {
-        Mke2fs = "mke2fs" of "e2fsprogs", System, Success, NOTHING => { ["-V"] };
-        MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success, NOTHING => { ["-V"] };
+        Mke2fs = "mke2fs" of "e2fsprogs", System, Success, NO_KEYS => { ["-V"] };
+        MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success, NO_KEYS => { ["-V"] };
         /// btrfs-progs' mkfs.btrfs.
-        MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success, NOTHING => { ["--version"] };
+        MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success, NO_KEYS => { ["--version"] };
         /// mdadm, for its version.
-        Mdadm = "mdadm" of "mdadm", System, Success, NOTHING => { ["--version"] };
+        Mdadm = "mdadm" of "mdadm", System, Success, NO_KEYS => { ["--version"] };
         /// util-linux' mount, for its version.
-        Mount = "mount" of "util-linux", System, Success, NOTHING => { ["--version"] };
+        Mount = "mount" of "util-linux", System, Success, NO_KEYS => { ["--version"] };
 
         /// Broadcom's storcli for MegaRAID controllers. Without `nolog` it and its relatives write
         /// a log in the working directory.
         Storcli = "storcli" of "storcli",
             Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
             ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-            [unit, "show", "status", "nolog"] if is_module(unit)
+            [unit, "show", "status", "nolog"] if is_cache_module(unit)
         };
         /// The same under Dell's name.
         Perccli = "perccli" of "perccli",
             Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware, MEGARAID => {
             ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-            [unit, "show", "status", "nolog"] if is_module(unit)
+            [unit, "show", "status", "nolog"] if is_cache_module(unit)
         };
         /// storcli's successor for MegaRAID 9600 controllers.
         Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware, MEGARAID => {
@@ -190,8 +187,8 @@ mod table {
             ["getconfig", number, "nologs"] if is_number(number)
         };
 
-        /// nvme-cli, for what a controller says of itself.
-        Nvme = "nvme" of "nvme-cli", System, Printed, Identities { serials: &["sn"], ..NOTHING } => {
+        /// nvme-cli, for what a controller reports about itself.
+        Nvme = "nvme" of "nvme-cli", System, Printed, IdentityKeys { serials: &["sn"], ..NO_KEYS } => {
             ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device(disk),
             ["get-feature", "-f", "6", "-H", disk] if is_device(disk),
             ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device(disk)
@@ -202,49 +199,49 @@ mod table {
             ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device(disk),
             ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache", disk] if is_device(disk)
         };
-        /// hdparm, for a SATA disk's write cache flag. With a value behind `-W` it would write.
-        Hdparm = "hdparm" of "hdparm", System, Success, NOTHING => { ["-W", disk] if is_device(disk) };
+        /// hdparm, for a SATA disk's write cache flag. With a value after `-W` it would write.
+        Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device(disk) };
         /// sdparm, for a SCSI disk's write cache flag.
-        Sdparm = "sdparm" of "sdparm", System, Printed, NOTHING => { ["--get=WCE", disk] if is_device(disk) };
+        Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device(disk) };
 
         /// device-mapper's dmsetup, reduced to what [`crate::host::redact`] lists. `--showkeys`
         /// would print keys.
-        Dmsetup = "dmsetup" of "dmsetup", System, Success, NOTHING => { ["table" | "status"] };
+        Dmsetup = "dmsetup" of "dmsetup", System, Success, NO_KEYS => { ["table" | "status"] };
         /// DRBD's drbdsetup, for the configuration in force, reduced to what
         /// [`crate::host::redact`] lists: the rest holds shared secrets, addresses and names.
-        Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NOTHING => { ["show", "--show-defaults"] };
+        Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NO_KEYS => { ["show", "--show-defaults"] };
         /// OpenZFS' zfs, for a few properties of all datasets and volumes.
-        Zfs = "zfs" of "zfsutils-linux", System, Success, NOTHING => {
+        Zfs = "zfs" of "zfsutils-linux", System, Success, NO_KEYS => {
             ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]
         };
         /// OpenZFS' zpool, reduced to pools and their devices.
-        Zpool = "zpool" of "zfsutils-linux", System, Success, NOTHING => { ["status", "-P"] };
+        Zpool = "zpool" of "zfsutils-linux", System, Success, NO_KEYS => { ["status", "-P"] };
 
         /// MySQL's server, or MariaDB's under its old name.
-        Mysqld = "mysqld" of "mysql-server", Server, Success, NOTHING => { ["--version"] };
-        Mariadbd = "mariadbd" of "mariadb-server", Server, Success, NOTHING => { ["--version"] };
+        Mysqld = "mysqld" of "mysql-server", Server, Success, NO_KEYS => { ["--version"] };
+        Mariadbd = "mariadbd" of "mariadb-server", Server, Success, NO_KEYS => { ["--version"] };
 
     // One for each major release of PostgreSQL.
     @major:
         /// The PostgreSQL server binary of this major version.
-        Postgres = "postgres" of "postgresql", Major, Success, NOTHING => { ["--version"] };
+        Postgres = "postgres" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
         /// PostgreSQL's pg_ctl of this major version, which starts no server of another release
         /// than its own (pg_ctl.c, `find_other_exec`) and tells its version in a tenth of the
         /// server's time.
-        PgCtl = "pg_ctl" of "postgresql", Major, Success, NOTHING => { ["--version"] };
+        PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
         /// PostgreSQL's pg_controldata of this major version, reduced to whether pages carry
         /// checksums. It opens the control file in that directory, and only to read it.
-        PgControldata = "pg_controldata" of "postgresql", Major, Success, NOTHING => { ["-D", directory] if is_path(directory) };
+        PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_path(directory) };
     }
 
     /// A program that prints no identities.
-    const NOTHING: Identities = Identities {
+    const NO_KEYS: IdentityKeys = IdentityKeys {
         serials: &[],
         names: &[],
         members: &[],
     };
 
-    const MEGARAID: Identities = Identities {
+    const MEGARAID: IdentityKeys = IdentityKeys {
         serials: &[
             "battery serial number",
             "board tracer number",
@@ -264,7 +261,7 @@ mod table {
         members: &[],
     };
 
-    const SMART_ARRAY: Identities = Identities {
+    const SMART_ARRAY: IdentityKeys = IdentityKeys {
         serials: &[
             "backup unit serial number",
             "cache serial number",
@@ -279,7 +276,7 @@ mod table {
         members: &[],
     };
 
-    const ADAPTEC: Identities = Identities {
+    const ADAPTEC: IdentityKeys = IdentityKeys {
         serials: &[
             "controller serial number",
             "drive unique id",
@@ -288,18 +285,18 @@ mod table {
             "volume unique identifier",
         ],
         names: &["controller world wide name", "world-wide name"],
-        // Its disk lines put the serial number after the place, without a key.
+        // Its disk lines have the serial number after the place, without a key.
         members: &["segment ", "device ", "group "],
     };
 
-    const SMART: Identities = Identities {
+    const SMART: IdentityKeys = IdentityKeys {
         serials: &["serial_number"],
         names: &["logical_unit_id", "wwn"],
         members: &[],
     };
 
     /// The module that keeps a cache: `/c0/cv`, `/c12/bbu`.
-    fn is_module(unit: &str) -> bool {
+    fn is_cache_module(unit: &str) -> bool {
         let number = |part| {
             unit.strip_prefix("/c")
                 .and_then(|unit| unit.strip_suffix(part))
@@ -345,7 +342,7 @@ impl Tool {
     }
 
     /// The program of this name, the inverse of [`Tool::name`].
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let of_major = |tool: &fn(u32) -> Self| {
             let number = name.strip_prefix(tool(0).row().name)?.strip_prefix('-')?;
             number.parse().ok().map(tool)
@@ -359,13 +356,11 @@ impl Tool {
         Self::MAJOR.iter().find_map(of_major).or_else(fixed)
     }
 
-    /// The package that brings it, as most distributions call it.
     pub fn package(self) -> &'static str {
         self.row().package
     }
 
-    /// Whether it only reads with these arguments.
-    pub fn only_reads(self, arguments: &[String]) -> bool {
+    pub fn is_read_only(self, arguments: &[String]) -> bool {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         (self.row().reads)(&words)
     }
@@ -380,7 +375,7 @@ mod tests {
     #[test]
     fn only_known_uses_are_allowed() {
         let allowed = |tool: Tool, arguments: &[&str]| {
-            tool.only_reads(&arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
+            tool.is_read_only(&arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
         };
         assert!(allowed(Tool::Mke2fs, &["-V"]));
         assert!(allowed(Tool::Hdparm, &["-W", "/dev/mapper/vg-lv"]));
@@ -413,7 +408,7 @@ mod tests {
     #[test]
     fn storage_is_only_read() {
         let allowed = |tool: Tool, line: &str| {
-            tool.only_reads(
+            tool.is_read_only(
                 &line
                     .split_whitespace()
                     .map(str::to_owned)
@@ -494,8 +489,8 @@ mod tests {
     fn a_name_is_of_one_program() {
         let major = Tool::MAJOR.iter().map(|of| of(17));
         for tool in Tool::FIXED.iter().copied().chain(major) {
-            assert_eq!(Tool::of_name(&tool.name()), Some(tool));
-            assert!(!tool.only_reads(&[]), "{}", tool.name());
+            assert_eq!(Tool::from_name(&tool.name()), Some(tool));
+            assert!(!tool.is_read_only(&[]), "{}", tool.name());
         }
         assert_eq!(Tool::PgControldata(15).name(), "pg_controldata-15");
         for none in [
@@ -507,7 +502,7 @@ mod tests {
             "",
             "mdadm-4",
         ] {
-            assert_eq!(Tool::of_name(none), None, "{none}");
+            assert_eq!(Tool::from_name(none), None, "{none}");
         }
     }
 }

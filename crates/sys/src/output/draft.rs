@@ -12,32 +12,31 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::existing::Existing;
+use super::existing_file::ExistingFile;
 use super::series;
+use crate::safe_path::{CreationPolicy, FileTarget, PathError, Walker, random_u64};
 use crate::text;
-use crate::way::{CreationPolicy, FileEnd, Obstacle, Walker, random};
 
 /// Why a document is not written.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Refused {
+pub(super) enum WriteError {
     Exists,
-    /// Another reason, in words.
     For(String),
 }
 
-impl From<Obstacle> for Refused {
-    fn from(obstacle: Obstacle) -> Self {
+impl From<PathError> for WriteError {
+    fn from(obstacle: PathError) -> Self {
         Self::For(obstacle.to_string())
     }
 }
 
-impl From<io::Error> for Refused {
+impl From<io::Error> for WriteError {
     fn from(error: io::Error) -> Self {
-        Self::For(text::error_words(&error))
+        Self::For(text::error_message(&error))
     }
 }
 
-impl From<Errno> for Refused {
+impl From<Errno> for WriteError {
     fn from(errno: Errno) -> Self {
         io::Error::from(errno).into()
     }
@@ -45,30 +44,26 @@ impl From<Errno> for Refused {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct WriteOptions {
-    /// What becomes of a file that exists.
-    pub existing: Existing,
-    /// Its mode; `None` leaves it to the umask.
+    pub existing: ExistingFile,
+    /// `None` leaves it to the umask.
     pub mode: Option<u32>,
-    /// Whether it may be executed.
     pub runs: bool,
-    /// Whether it continues a series.
     pub series: bool,
-    /// The treatment of missing directories.
     pub missing: CreationPolicy,
 }
 
-/// What tells a file from one that takes its place: device, inode, and the time of its last change,
-/// as inodes are used again.
+/// Distinguishes a file from one that takes its place: device, inode, and time of last change, as
+/// inodes are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileIdentity {
-    place: (u64, u64),
+    inode: (u64, u64),
     changed: (i64, u64),
 }
 
 impl From<&Stat> for FileIdentity {
     fn from(stat: &Stat) -> Self {
         Self {
-            place: (stat.st_dev, stat.st_ino),
+            inode: (stat.st_dev, stat.st_ino),
             changed: (stat.st_ctime, stat.st_ctime_nsec),
         }
     }
@@ -81,9 +76,7 @@ pub(super) struct OutputLocation {
     /// Open for reading, so that its names can be synced.
     directory: OwnedFd,
     name: OsString,
-    /// The identity of what has that name.
-    found: Option<FileIdentity>,
-    /// A warning about the place.
+    existing_identity: Option<FileIdentity>,
     pub notice: Option<String>,
 }
 
@@ -93,22 +86,26 @@ impl OutputLocation {
         walker: Walker,
         path: &std::path::Path,
         options: WriteOptions,
-    ) -> Result<Self, Refused> {
-        let FileEnd { end, name, there } = walker.file(path, options.missing)?;
-        let notice = end.stranger.as_ref().map(|stranger| {
-            let at = text::safe(stranger.at.as_os_str().as_encoded_bytes());
+    ) -> Result<Self, WriteError> {
+        let FileTarget {
+            parent: end,
+            name,
+            existing: there,
+        } = walker.file(path, options.missing)?;
+        let notice = end.foreign_owner.as_ref().map(|stranger| {
+            let at = text::display_safe(stranger.at.as_os_str().as_encoded_bytes());
             format!(
                 "{at} belongs to {}, who can replace what is written there",
-                stranger.who
+                stranger.owner
             )
         });
         let relied_on = match options.existing {
-            Existing::Continued => true,
-            Existing::Kept | Existing::Replaced => options.runs || options.series,
+            ExistingFile::Continued => true,
+            ExistingFile::Kept | ExistingFile::Replaced => options.runs || options.series,
         };
         if let (true, Some(notice)) = (relied_on, &notice) {
-            return Err(Refused::For(format!(
-                "{notice}; what is run, read or continued later is not, so name a directory of your own or root's"
+            return Err(WriteError::For(format!(
+                "{notice}; for a file that is run, read or continued later, name a directory of your own or root's"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -119,32 +116,31 @@ impl OutputLocation {
             options,
             directory,
             name,
-            found,
+            existing_identity: found,
             notice,
         };
-        location.judge(there.as_ref())?;
-        drop(Draft::make(&location)?);
+        location.check_replaceable(there.as_ref())?;
+        drop(Draft::create(&location)?);
         Ok(location)
     }
 
-    pub fn write(&self, document: &[u8]) -> Result<Draft<'_>, Refused> {
-        let mut draft = Draft::make(self)?;
+    pub fn write(&self, document: &[u8]) -> Result<Draft<'_>, WriteError> {
+        let mut draft = Draft::create(self)?;
         draft.file.write_all(document)?;
         draft.file.sync_all()?;
         Ok(draft)
     }
 
-    /// Checks that an existing file may be replaced.
-    fn judge(&self, there: Option<&Stat>) -> Result<(), Refused> {
+    fn check_replaceable(&self, there: Option<&Stat>) -> Result<(), WriteError> {
         let Some(there) = there else { return Ok(()) };
         let what = match FileType::from_raw_mode(there.st_mode) {
             FileType::RegularFile => {
                 return match self.options.existing {
-                    Existing::Kept => Err(Refused::Exists),
-                    Existing::Replaced => self.judge_owner(there),
-                    Existing::Continued if there.st_uid == self.walker.uid => Ok(()),
-                    Existing::Continued => Err(Refused::For(format!(
-                        "it belongs to uid {}, whose word would be continued as yours; name another file",
+                    ExistingFile::Kept => Err(WriteError::Exists),
+                    ExistingFile::Replaced => self.check_owner(there),
+                    ExistingFile::Continued if there.st_uid == self.walker.uid => Ok(()),
+                    ExistingFile::Continued => Err(WriteError::For(format!(
+                        "it belongs to uid {}, whose content would be continued as yours; name another file",
                         there.st_uid
                     ))),
                 };
@@ -153,36 +149,35 @@ impl OutputLocation {
             FileType::Symlink => "a link that was not there before",
             _ => "a device, a pipe or a socket",
         };
-        Err(Refused::For(format!(
+        Err(WriteError::For(format!(
             "it is {what}; name a regular file, or write to standard output"
         )))
     }
 
     /// In a sticky directory a file belongs to its owner; only root may replace another user's.
-    fn judge_owner(&self, there: &Stat) -> Result<(), Refused> {
+    fn check_owner(&self, there: &Stat) -> Result<(), WriteError> {
         let around = rustix::fs::fstat(&self.directory)?;
         let ours = [0, there.st_uid, around.st_uid].contains(&self.walker.uid);
         if around.st_mode & 0o1000 == 0 || ours {
             return Ok(());
         }
-        Err(Refused::For(format!(
+        Err(WriteError::For(format!(
             "it belongs to uid {}; name another file",
             there.st_uid
         )))
     }
 }
 
-/// A file that is removed unless it gets its final name.
 pub(super) struct Draft<'a> {
     location: &'a OutputLocation,
     file: File,
-    /// Empty once the document has the name that its series gave it.
+    /// Empty once the document has its series name.
     name: String,
 }
 
 impl<'a> Draft<'a> {
-    fn make(location: &'a OutputLocation) -> Result<Self, Refused> {
-        let name = format!(".walwise-{:016x}{:016x}.tmp", random(), random());
+    fn create(location: &'a OutputLocation) -> Result<Self, WriteError> {
+        let name = format!(".walwise-{:016x}{:016x}.tmp", random_u64(), random_u64());
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = if location.options.mode.is_some() {
@@ -208,7 +203,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Renames it to its final name, and makes that durable.
-    pub fn name_it(mut self) -> Result<NamedDocument, Refused> {
+    pub fn publish(mut self) -> Result<NamedDocument, WriteError> {
         let OutputLocation {
             directory,
             name,
@@ -216,11 +211,11 @@ impl<'a> Draft<'a> {
             ..
         } = self.location;
         if options.series {
-            let name = self.number_it()?;
-            // The document is there. What could not be removed is tried again beside the next one.
+            let name = self.publish_numbered()?;
+            // The document is complete. What could not be removed is tried again with the next one.
             let warning = series::prune(directory).err().map(|errno| {
-                let why = text::error_words(&errno.into());
-                format!("reports beyond the bounds of the series may stay: {why}")
+                let why = text::error_message(&errno.into());
+                format!("old reports beyond the limits of the series were not removed: {why}")
             });
             rustix::fs::fsync(directory)?;
             return Ok(NamedDocument {
@@ -233,20 +228,20 @@ impl<'a> Draft<'a> {
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(errno.into()),
         };
-        self.location.judge(there.as_ref())?;
+        self.location.check_replaceable(there.as_ref())?;
         match options.existing {
-            Existing::Continued
-                if there.as_ref().map(FileIdentity::from) != self.location.found =>
+            ExistingFile::Continued
+                if there.as_ref().map(FileIdentity::from) != self.location.existing_identity =>
             {
-                return Err(Refused::For(
+                return Err(WriteError::For(
                     "another process wrote it meanwhile; try again".to_owned(),
                 ));
             }
-            Existing::Replaced | Existing::Continued => {
+            ExistingFile::Replaced | ExistingFile::Continued => {
                 rustix::fs::renameat(directory, &self.name, directory, name)?;
             }
-            Existing::Kept => match rename_exclusively(directory, &self.name, name) {
-                Err(Errno::EXIST) => return Err(Refused::Exists),
+            ExistingFile::Kept => match rename_exclusively(directory, &self.name, name) {
+                Err(Errno::EXIST) => return Err(WriteError::Exists),
                 done => done?,
             },
         }
@@ -259,24 +254,24 @@ impl<'a> Draft<'a> {
 
     /// Names it as the next document of its series; returns the name.
     ///
-    /// Whoever writes a number first takes a draft's name with it, which exists once, and then
-    /// looks for documents of that number or later ones. While the draft has that name nobody else
-    /// makes such a document, so that no two get one number.
-    fn number_it(&mut self) -> Result<String, Refused> {
+    /// Whoever writes a number first renames its draft to a name that can exist only once, then
+    /// looks for documents with that number or a later one. While the draft has that name nobody
+    /// else creates such a document, so no number is used twice.
+    fn publish_numbered(&mut self) -> Result<String, WriteError> {
         let OutputLocation {
             directory, name, ..
         } = self.location;
         let date = name.to_string_lossy();
         let after = |number: u32| {
             let says = || {
-                Refused::For(format!(
-                    "no number follows {number}; move the kept reports elsewhere"
+                WriteError::For(format!(
+                    "no number follows {number}; move the saved reports elsewhere"
                 ))
             };
             number.checked_add(1).ok_or_else(says)
         };
         let mut number = after(series::newest_number(directory)?)?;
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let draft = series::draft_name(number);
             match rename_exclusively(directory, &self.name, draft.as_ref()) {
                 Err(Errno::EXIST) => number = after(number)?,
@@ -285,9 +280,9 @@ impl<'a> Draft<'a> {
                     self.name = draft;
                     let newest = series::newest_number(directory)?;
                     if newest < number {
-                        let name = series::name(number, &date);
+                        let name = series::document_name(number, &date);
                         rename_exclusively(directory, &self.name, name.as_ref())?;
-                        // Another's draft may have that name from now on.
+                        // Another process's draft may get that name from now on.
                         self.name.clear();
                         return Ok(name);
                     }
@@ -295,23 +290,22 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        Err(Refused::For(
-            "others take every number of the series; try again later".to_owned(),
+        Err(WriteError::For(
+            "other processes take every number of the series; try again later".to_owned(),
         ))
     }
 }
 
-/// A document that has its final name.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct NamedDocument {
-    /// The name that its series gave it; `None` where it has the one that was asked for.
+    /// The name that its series gave it; `None` where it has the requested one.
     pub series_name: Option<String>,
-    /// What was left undone beside it, display-safe.
+    /// What could not be done besides, display-safe.
     pub warning: Option<String>,
 }
 
-/// The largest number of numbers that one document tries.
-const MOST_TRIES: usize = 10_000;
+/// Numbers that one document tries.
+const MAX_TRIES: usize = 10_000;
 
 /// Renames within a directory; `EXIST` where the new name exists, however many try at once.
 fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(), Errno> {
@@ -327,7 +321,7 @@ fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(),
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // After the rename a random name does not exist.
+        // After the rename the random name does not exist.
         if !self.name.is_empty() {
             let _ = rustix::fs::unlinkat(&self.location.directory, &self.name, AtFlags::empty());
         }

@@ -1,23 +1,22 @@
-//! A series of documents in a directory of its own: numbered and dated names, and how many of them
-//! stay.
+//! A series of documents in its own directory: numbered and dated names, and how many of them stay.
 //!
 //! The number gives the order, because a clock may have been wrong; the date is for people. A
-//! series is read again later, so it is kept in no directory that another user controls
-//! ([`super::draft`]). What the documents are is left to the caller.
+//! series is read again later, so it is written to no directory that another user controls
+//! ([`super::draft`]).
 
 use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::Errno;
 
-/// The largest number of documents that stay.
-const MOST: usize = 60;
+/// Largest number of documents that stay.
+const MAX_DOCUMENTS: usize = 60;
 
-/// The largest number of bytes that stay, unless the newest document alone has more.
-const MOST_BYTES: u64 = 256 << 20;
+/// Largest number of bytes that stay, unless the newest document alone has more.
+const MAX_BYTES: u64 = 256 << 20;
 
-/// The part of a name that people read: `20261125T074131Z.json`. Of `when`, RFC 3339, letters and
-/// digits are taken.
+/// The part of a name for people: `20261125T074131Z.json`, from the letters and digits of `when`
+/// (RFC 3339).
 pub fn date_name(when: &str) -> String {
     let when: String = when
         .chars()
@@ -28,26 +27,26 @@ pub fn date_name(when: &str) -> String {
 }
 
 /// The name of a document: `000012-20261125T074131Z.json`.
-pub(super) fn name(number: u32, date_name: &str) -> String {
+pub(super) fn document_name(number: u32, date_name: &str) -> String {
     format!("{number:06}-{date_name}")
 }
 
-/// The name of the draft that is to get this number. It is no document of the series.
+/// The name of the draft that will get this number. It is no document of the series.
 pub(super) fn draft_name(number: u32) -> String {
     format!(".walwise-{number:06}.tmp")
 }
 
 /// The newest document among the names in a directory.
-pub fn newest<S: AsRef<str>>(names: &[S]) -> Option<&str> {
+pub fn newest_document<S: AsRef<str>>(names: &[S]) -> Option<&str> {
     let ours = names
         .iter()
         .map(AsRef::as_ref)
-        .filter(|name| number(name).is_some());
-    ours.max_by_key(|name| (number(name), *name))
+        .filter(|name| document_number(name).is_some());
+    ours.max_by_key(|name| (document_number(name), *name))
 }
 
-/// The number of a document of the series; `None` for any other name.
-fn number(name: &str) -> Option<u32> {
+/// `None` for a name outside the series.
+fn document_number(name: &str) -> Option<u32> {
     let (number, when) = name.strip_suffix(".json")?.split_once('-')?;
     let plain = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
     let dated = !when.is_empty() && when.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -58,17 +57,16 @@ fn number(name: &str) -> Option<u32> {
     }
 }
 
-/// The number of the newest document in a directory; 0 without one.
+/// 0 without a document.
 pub(super) fn newest_number(directory: impl AsFd) -> Result<u32, Errno> {
-    Ok(names(directory)?
+    Ok(document_names(directory)?
         .iter()
-        .filter_map(|name| number(name))
+        .filter_map(|name| document_number(name))
         .max()
         .unwrap_or(0))
 }
 
-/// The names of the documents in a directory.
-fn names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
+fn document_names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory.as_fd())? {
         let entry = entry?;
@@ -77,18 +75,18 @@ fn names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
                 .file_name()
                 .to_str()
                 .ok()
-                .filter(|name| number(name).is_some())
+                .filter(|name| document_number(name).is_some())
                 .map(str::to_owned),
         );
     }
     Ok(names)
 }
 
-/// Removes the oldest documents of a series beyond its bounds. Only regular files with names of the
-/// series are touched; what another process removes meanwhile is gone as well.
+/// Removes the oldest documents beyond the limits. Only regular files with names of the series are
+/// touched; what another process removes meanwhile is gone as well.
 pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
     let mut documents = Vec::new();
-    for name in names(directory.as_fd())? {
+    for name in document_names(directory.as_fd())? {
         match rustix::fs::statat(directory.as_fd(), &name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => {}
             stat => {
@@ -108,13 +106,13 @@ pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Which documents go, of names with sizes: all but the newest that are within both bounds.
+/// The documents to remove: all but the newest that are within both limits.
 fn excess(mut documents: Vec<(String, u64)>) -> Vec<String> {
-    documents.sort_by(|(a, _), (b, _)| (number(b), b).cmp(&(number(a), a)));
+    documents.sort_by(|(a, _), (b, _)| (document_number(b), b).cmp(&(document_number(a), a)));
     let mut bytes = 0_u64;
     let stays = documents.iter().enumerate().take_while(|(at, (_, size))| {
         bytes = bytes.saturating_add(*size);
-        *at == 0 || (*at < MOST && bytes <= MOST_BYTES)
+        *at == 0 || (*at < MAX_DOCUMENTS && bytes <= MAX_BYTES)
     });
     let stay = stays.count();
     documents
@@ -132,9 +130,9 @@ mod tests {
 
     #[test]
     fn other_names_are_no_documents_of_the_series() {
-        let ours = name(12, &date_name("2026-11-25T07:41:31Z"));
+        let ours = document_name(12, &date_name("2026-11-25T07:41:31Z"));
         assert_eq!(ours, "000012-20261125T074131Z.json");
-        assert_eq!(name(1, &date_name("../2026")), "000001-2026.json");
+        assert_eq!(document_name(1, &date_name("../2026")), "000001-2026.json");
         let draft = draft_name(13);
         let others = [
             "db7.json",
@@ -145,9 +143,9 @@ mod tests {
             "000001-a/b.json",
             &draft,
         ];
-        assert_eq!(newest(&others), None);
+        assert_eq!(newest_document(&others), None);
         assert_eq!(
-            newest(&[&others[..], &[&ours, "000011-20270101T000000Z.json"]].concat()),
+            newest_document(&[&others[..], &[&ours, "000011-20270101T000000Z.json"]].concat()),
             Some(&*ours)
         );
     }
@@ -156,7 +154,7 @@ mod tests {
         /// The newest always stays, the rest is within both bounds, and nothing older than what
         /// goes stays.
         #[test]
-        fn what_stays_is_the_newest_within_bounds(sizes in prop::collection::vec(0_u64..(MOST_BYTES + 2), 0..130)) {
+        fn what_stays_is_the_newest_within_bounds(sizes in prop::collection::vec(0_u64..(MAX_BYTES + 2), 0..130)) {
             let document = |(at, size): (usize, &u64)| (format!("{at:06}-a.json"), *size);
             let all: Vec<(String, u64)> = sizes.iter().enumerate().map(document).collect();
             let gone = excess(all.clone());
@@ -164,7 +162,7 @@ mod tests {
             prop_assert!(all.is_empty() || !stays.is_empty());
             prop_assert!(gone.iter().all(|name| stays.iter().all(|(stay, _)| stay > name)));
             let bytes: u64 = stays.iter().map(|(_, size)| *size).sum();
-            prop_assert!(stays.len() <= MOST && (bytes <= MOST_BYTES || stays.len() == 1));
+            prop_assert!(stays.len() <= MAX_DOCUMENTS && (bytes <= MAX_BYTES || stays.len() == 1));
         }
     }
 }

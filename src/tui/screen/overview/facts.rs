@@ -1,33 +1,33 @@
-//! What is known of the disks, the host and the rest of the stack, in plain words: what rows are
-//! filled with that nothing more urgent needs.
+//! Facts of the disks, the host and the rest of the stack, with plain labels. They fill rows that
+//! nothing more urgent needs.
 
 use ratatui::text::Line;
 
-use super::{Dashboard, turn};
+use super::{Dashboard, priority};
 use crate::facts::{FactGroup, Scope, Subject, Value, catalog};
 use crate::report::Report;
 use crate::tui::data::Data;
-use crate::tui::fill::DashboardPart;
+use crate::tui::layout_choice::DashboardPart;
 use crate::tui::page::Block;
-use crate::tui::room::PageLayout;
 use crate::tui::theme::{TextRole, Theme};
+use crate::tui::viewport::PageLayout;
 use crate::tui::widgets::columns::{self, Column};
 use crate::tui::widgets::text;
 
-/// Columns of the name of a fact.
+/// Columns for the label of a fact.
 const LABEL: usize = 19;
-/// Of more disks than these none is told more of.
-const DISKS: usize = 4;
-/// The most facts of one thing.
-const MOST: usize = 6;
+/// The largest number of disks described.
+const MAX_DISKS: usize = 4;
+/// Facts per subject.
+const MAX_FACTS: usize = 6;
 
 impl Dashboard<'_> {
-    /// What is known of the disks of the chosen target; nothing at first. Where there are panes, it
-    /// is at the left.
+    /// Facts of the target's disks; empty in its shortest form. With panes they are in the sidebar
+    /// instead.
     pub fn disks(&self) -> DashboardPart {
         let form = |rows: usize| {
             let mut page = self.section("Disks", "");
-            page.text(of_disks(
+            page.text(disk_facts(
                 self.data,
                 self.report,
                 self.theme,
@@ -36,17 +36,17 @@ impl Dashboard<'_> {
             ));
             page.blocks
         };
-        let known = of_disks(self.data, self.report, self.theme, self.room, 2 * MOST).len();
+        let known = disk_facts(self.data, self.report, self.theme, self.room, 2 * MAX_FACTS).len();
         let all = [4, 8, 12]
             .into_iter()
             .filter(|rows| *rows <= known + 3 && known > 0 && self.has_no_side());
         all.fold(
             DashboardPart::new(vec![Block::text(Vec::new())]),
-            |part, rows| part.or(turn::FACTS, form(rows)),
+            |part, rows| part.with_form(priority::FACTS, form(rows)),
         )
     }
 
-    /// Whether disks have no place beside the path or at the left.
+    /// Whether disks are shown neither beside the path nor in the sidebar.
     fn has_no_side(&self) -> bool {
         let has_path = self
             .data
@@ -60,8 +60,8 @@ impl Dashboard<'_> {
     }
 }
 
-/// What is known of the disks of the chosen target, in at most so many rows.
-pub fn of_disks(
+/// Facts of the target's disks, in at most so many rows.
+pub fn disk_facts(
     data: &Data,
     report: &Report,
     theme: Theme,
@@ -70,13 +70,13 @@ pub fn of_disks(
 ) -> Vec<Line<'static>> {
     let of_each = disks(data, report)
         .into_iter()
-        .flat_map(|disk| of(report, &disk, theme, room, MOST));
+        .flat_map(|disk| subject_facts(report, &disk, theme, room, MAX_FACTS));
     let lines: Vec<Line<'static>> = of_each.take(rows).collect();
-    // A name alone tells nothing.
+    // The name of a disk without any fact is useless.
     if lines.len() < 2 { Vec::new() } else { lines }
 }
 
-/// The disks of the chosen target: those of its path, or it itself.
+/// The disks of the chosen target: those of its path, or itself.
 pub fn disks(data: &Data, report: &Report) -> Vec<Subject> {
     let path = data
         .verdict()
@@ -86,7 +86,7 @@ pub fn disks(data: &Data, report: &Report) -> Vec<Subject> {
         .iter()
         .filter(|hop| hop.kind.is_disk())
         .flat_map(|hop| &hop.subjects);
-    let mut disks: Vec<Subject> = ends.take(DISKS).cloned().collect();
+    let mut disks: Vec<Subject> = ends.take(MAX_DISKS).cloned().collect();
     if disks.is_empty() {
         let layers = data
             .focus
@@ -97,14 +97,13 @@ pub fn disks(data: &Data, report: &Report) -> Vec<Subject> {
             .into_iter()
             .flat_map(|stack| &stack.layers)
             .filter(|row| row.below.is_empty());
-        disks.extend(layers.take(DISKS).map(|row| row.subject.clone()));
+        disks.extend(layers.take(MAX_DISKS).map(|row| row.subject.clone()));
     }
     disks
 }
 
-/// The known facts of a thing, the telling ones first, each in a row; the first row names the
-/// thing.
-pub fn of(
+/// The known facts of a subject, most informative first, one per row below its name.
+pub fn subject_facts(
     report: &Report,
     subject: &Subject,
     theme: Theme,
@@ -116,8 +115,11 @@ pub fn of(
     let known = report.facts.rows_of(subject).filter_map(|row| {
         let info = catalog::find(row.fact)?;
         let value = row.reading.value()?;
-        // What the next boot does has a subject of its own, and the header has the system's name.
-        let is_told = !is_host || !ELSEWHERE.iter().any(|area| info.name.starts_with(area));
+        // Boot settings are a subject of their own, and the header names the operating system.
+        let is_told = !is_host
+            || !AREAS_SHOWN_ELSEWHERE
+                .iter()
+                .any(|area| info.name.starts_with(area));
         let label = if is_host {
             info.name.replace(['.', '_'], " ")
         } else {
@@ -125,9 +127,9 @@ pub fn of(
         };
         is_told.then(|| {
             (
-                (is_nothing(value), rank(info.group)),
+                (is_empty_value(value), rank(info.group)),
                 label,
-                info.show(value),
+                info.format_value(value),
             )
         })
     });
@@ -154,11 +156,11 @@ pub fn of(
     }
 }
 
-/// Areas of facts about the host that are told elsewhere.
-const ELSEWHERE: [&str; 3] = ["boot.", "os.", "kernel.release"];
+/// Areas of host facts that are shown elsewhere.
+const AREAS_SHOWN_ELSEWHERE: [&str; 3] = ["boot.", "os.", "kernel.release"];
 
-/// Whether a value only says that there is none of something.
-fn is_nothing(value: &Value) -> bool {
+/// Whether a value only reports that something is absent.
+fn is_empty_value(value: &Value) -> bool {
     match value {
         Value::Bool(is) => !is,
         Value::Whole(count) => *count == 0,
@@ -169,7 +171,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// What is looked at first.
+/// Lower ranks are shown first.
 fn rank(group: FactGroup) -> u8 {
     match group {
         FactGroup::Health => 0,

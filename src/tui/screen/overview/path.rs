@@ -1,44 +1,44 @@
-//! The flush path and the price of a commit: one below the other, or side by side.
+//! The flush path and commit latency: one below the other, or side by side.
 
 use ratatui::text::Line;
 
-use super::{Dashboard, facts, todo, turn};
+use super::{Dashboard, facts, priority, todo};
 use crate::durability::FlushHop;
 use crate::measure::sentence;
-use crate::report::price::in_force;
-use crate::report::telling::flush;
-use crate::report::telling::price::PRICE as TITLE;
-use crate::tui::fill::{DashboardPart, height};
-use crate::tui::page::{Block, Enter};
-use crate::tui::room::PageLayout;
+use crate::report::latency::sync_method_in_force;
+use crate::report::view::flush;
+use crate::report::view::latency::HEADING as TITLE;
+use crate::tui::layout_choice::{DashboardPart, height};
+use crate::tui::page::{Block, EnterEffect};
 use crate::tui::screen::details::Details;
-use crate::tui::screen::{curves, price, storage};
+use crate::tui::screen::{commit_latency, curves, storage};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::theme::{TextRole, Theme};
+use crate::tui::viewport::PageLayout;
 use crate::tui::widgets::{columns, flush_path, text};
 
-/// Columns of the path where the price is beside it, and between the two.
-const PATH: usize = 58;
-const BETWEEN: usize = 2;
+/// Columns of the path when the latency is beside it, and the gap between.
+const PATH_WIDTH: usize = 58;
+const GAP: usize = 2;
 const CURVES: usize = 8;
 
-/// The hops in blocks: one that is not all right can be selected, and the screen Storage has all of
-/// each.
+/// The hops as blocks: those with a problem can be selected, and all link to their layer on
+/// Storage.
 fn hops(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
     let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| {
         let Some(subject) = hop.subjects.first() else {
             return Block::text(lines);
         };
         let layer = storage::layer_key(subject);
-        if flush::is_well(hop) {
+        if flush::needs_no_remark(hop) {
             return Block::link(lines, ScreenId::Storage, layer);
         }
         Block::item(
             format!("hop {subject}"),
-            Enter::Open(ScreenId::Storage, layer),
+            EnterEffect::Open(ScreenId::Storage, layer),
             lines,
         )
-        .amiss(true)
+        .with_issue(true)
     };
     flush_path::rows(path, theme, columns)
         .into_iter()
@@ -46,25 +46,26 @@ fn hops(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
         .collect()
 }
 
-/// Lines at the right of blocks, and below them where there are more.
-fn beside(mut rows: Vec<Block>, right: Vec<Line<'static>>) -> Vec<Block> {
+/// Puts lines to the right of blocks; the remaining ones go below.
+fn join_right(mut rows: Vec<Block>, right: Vec<Line<'static>>) -> Vec<Block> {
     let mut right = right.into_iter();
     for block in &mut rows {
         let more: Vec<Line<'static>> = right.by_ref().take(block.lines.len()).collect();
-        block.lines = columns::beside(std::mem::take(&mut block.lines), more, PATH + BETWEEN);
+        block.lines =
+            columns::side_by_side(std::mem::take(&mut block.lines), more, PATH_WIDTH + GAP);
     }
-    rows.push(Block::text(columns::beside(
+    rows.push(Block::text(columns::side_by_side(
         Vec::new(),
         right.collect(),
-        PATH + BETWEEN,
+        PATH_WIDTH + GAP,
     )));
     rows
 }
 
 impl Dashboard<'_> {
-    /// The path, beneath so many rows; with the price at its right where two columns have room and
-    /// no more.
-    pub fn path_and_price(&self, above: usize) -> Vec<DashboardPart> {
+    /// The path, with commit latency beside it in the two-column layout. `above`: rows already
+    /// used.
+    pub fn path_and_latency(&self, above: usize) -> Vec<DashboardPart> {
         let path = self
             .data
             .verdict()
@@ -82,11 +83,13 @@ impl Dashboard<'_> {
         match self.layout {
             PageLayout::Single => {
                 let drawn = hops(path, self.theme, self.room);
-                // What to fix first and the answers have to be in sight: a path that would push
-                // them out is a line.
-                let below = todo::HEAD + self.answers().rows();
+                // The fixes and answers must stay visible, so a long path becomes a single line.
+                let below = todo::MIN_ROWS + self.answers().rows();
                 if above + 1 + height(&drawn) + below > self.rows {
-                    return part(self.labelled("Path", &flush::line(path)), Vec::new());
+                    return part(
+                        self.labelled_lines("Path", &flush::path_line(path)),
+                        Vec::new(),
+                    );
                 }
                 part(vec![Line::default()], drawn)
             }
@@ -95,41 +98,47 @@ impl Dashboard<'_> {
                 hops(path, self.theme, self.room),
             ),
             PageLayout::Pairs => {
-                let room = self.room.saturating_sub(PATH + BETWEEN);
-                let mut rows = hops(path, self.theme, PATH);
+                let room = self.room.saturating_sub(PATH_WIDTH + GAP);
+                let mut rows = hops(path, self.theme, PATH_WIDTH);
                 rows.insert(0, Block::text(vec![title]));
-                let mut right = self.beside(room);
+                let mut right = self.narrow_latency(room);
                 let spare = height(&rows).saturating_sub(right.len());
-                right.extend(facts::of_disks(
+                right.extend(facts::disk_facts(
                     self.data,
                     self.report,
                     self.theme,
                     room,
                     spare,
                 ));
-                part(vec![Line::default()], beside(rows, right))
+                part(vec![Line::default()], join_right(rows, right))
             }
         }
     }
 
-    /// The price in few columns.
-    fn beside(&self, room: usize) -> Vec<Line<'static>> {
+    /// Commit latency in few columns.
+    fn narrow_latency(&self, room: usize) -> Vec<Line<'static>> {
         let mut lines = vec![Line::styled(TITLE, self.theme.style(TextRole::Heading))];
-        let (says, role) = if let Some((measurement, when)) = price::of(self.data) {
-            lines.extend(price::brief(self.data, self.report, measurement, room));
-            (format!("{}, {when}", measurement.basis()), TextRole::Dim)
-        } else {
-            let (how, role) = price::unmeasured(self.data);
-            (format!("not measured: {how}"), role)
-        };
+        let (says, role) =
+            if let Some((measurement, when)) = commit_latency::shown_measurement(self.data) {
+                lines.extend(commit_latency::narrow_rows(
+                    self.data,
+                    self.report,
+                    measurement,
+                    room,
+                ));
+                (format!("{}, {when}", measurement.basis()), TextRole::Dim)
+            } else {
+                let (how, role) = commit_latency::how_to_measure(self.data);
+                (format!("not measured: {how}"), role)
+            };
         let rows = text::wrap(&says, room).into_iter();
         lines.extend(rows.map(|row| Line::styled(row, self.theme.style(role))));
         lines
     }
 
-    /// The price in all columns: in a line, as a chart, with its curves. Nothing where it is beside
+    /// Commit latency at full width: a line, a chart, a chart with curves. Empty if it is beside
     /// the path.
-    pub fn price(&self) -> Vec<DashboardPart> {
+    pub fn latency(&self) -> Vec<DashboardPart> {
         let is_beside = match self.layout {
             PageLayout::Pairs => self
                 .data
@@ -140,23 +149,23 @@ impl Dashboard<'_> {
         if is_beside {
             return Vec::new();
         }
-        let Some((measurement, when)) = price::of(self.data) else {
+        let Some((measurement, when)) = commit_latency::shown_measurement(self.data) else {
             return Vec::new();
         };
         let mut page = self.section(TITLE, &format!("{}   {when}", measurement.basis()));
-        let table = price::MethodTable {
+        let table = commit_latency::MethodTable {
             data: self.data,
             report: self.report,
             measurement,
             room: self.room,
         };
         table.add(&mut page, self.state, |key| {
-            Enter::Open(ScreenId::Probe, key)
+            EnterEffect::Open(ScreenId::Probe, key)
         });
         let mut details = Details::new(self.theme, self.room);
-        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         details.paragraph(&sentence(measurement, in_force));
-        price::caveats(&mut details, measurement);
+        commit_latency::caveats(&mut details, measurement);
         page.text(details.lines);
         let curves = curves::lines(measurement, in_force, self.theme, self.room, CURVES);
         let mut with_curves = page.blocks.clone();
@@ -165,19 +174,23 @@ impl Dashboard<'_> {
                 [Line::default()].into_iter().chain(curves).collect(),
             ));
         }
-        // What moves while it is measured has its place from the beginning.
-        let chart = if self.data.live().is_some() {
+        // The chart of a running probe is shown from the start, so that the page does not jump.
+        let chart = if self.data.running_measurement().is_some() {
             DashboardPart::new(page.blocks)
         } else {
-            let says = price::in_short(self.data, self.report, measurement);
+            let says = commit_latency::summary(self.data, self.report, measurement);
             let key = measurement
-                .tried_of_server()
+                .server_rows_with_errors()
                 .next()
                 .map(|row| format!("method {}", row.method.name()));
-            let enter = Enter::Open(ScreenId::Probe, key.unwrap_or_default());
-            super::airy(Block::item("price", enter, self.labelled("Latency", &says)))
-                .or(turn::CHART, page.blocks)
+            let enter = EnterEffect::Open(ScreenId::Probe, key.unwrap_or_default());
+            super::with_spacing(Block::item(
+                "price",
+                enter,
+                self.labelled_lines("Latency", &says),
+            ))
+            .with_form(priority::CHART, page.blocks)
         };
-        vec![chart.or(turn::CURVES, with_curves)]
+        vec![chart.with_form(priority::CURVES, with_curves)]
     }
 }

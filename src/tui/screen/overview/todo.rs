@@ -1,51 +1,50 @@
-//! What to do first, what is kept, what may be done at a price, what is undecided, and advice that
-//! was withheld: each as a line that says how much there is, or as a list.
+//! Fixes, answers, optional and undecided advice, and withheld advice: each as a summary line or as
+//! a list.
 
 use ratatui::text::{Line, Span};
 
-use super::{Dashboard, turn};
-use crate::report::fixes::is_of_verdict;
-use crate::report::telling::answers::{self, AnswerRow};
-use crate::report::telling::{Section, Tone, words};
+use super::{Dashboard, priority};
+use crate::report::fixes::restates_verdict;
+use crate::report::view::answers::{self, AnswerRow};
+use crate::report::view::{Section, Tone, wording};
 use crate::report::{AnswerAction, Topic};
 use crate::rules::Level;
-use crate::tui::fill::DashboardPart;
-use crate::tui::page::{Block, Enter, Page};
-use crate::tui::screen::price;
-use crate::tui::screen::rest::{MOST, rest};
+use crate::tui::layout_choice::DashboardPart;
+use crate::tui::page::{Block, EnterEffect, Page};
+use crate::tui::screen::commit_latency;
+use crate::tui::screen::list_limits::{MAX_ITEMS, push_remainder};
 use crate::tui::screen::sections::Item;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 
-/// How many of a list are shown, according to the rows that are left.
-pub const FEW: [usize; 3] = [2, 4, MOST];
-/// What stands beneath a thing begins here.
+/// List lengths, by the rows that are left.
+pub const LIST_SIZES: [usize; 3] = [2, 4, MAX_ITEMS];
+/// Indentation of a line below an item.
 const INDENT: usize = 10;
-/// Rows from the empty one before the heading to the end of the first thing to do.
-pub const HEAD: usize = 4;
+/// Rows from the empty line before the heading to the end of the first fix.
+pub const MIN_ROWS: usize = 4;
 
 impl Dashboard<'_> {
     fn items<'s>(&self, section: Option<&'s Section>) -> Vec<Item<'s>> {
         section
-            .map(|section| self.view().all(section))
+            .map(|section| self.view().all_items(section))
             .unwrap_or_default()
     }
 
-    /// What is to be changed and what was found, the worst first; with commands where there is room
-    /// for them.
-    pub fn do_first(&self) -> DashboardPart {
+    /// Steps and findings, most urgent first, with commands if there is room.
+    pub fn fix_first(&self) -> DashboardPart {
         let advised = &self.data.focus.advised;
         let mut todo = self.items(advised.change.as_ref());
         todo.retain(|item| item.level.is_some());
-        // What only repeats the verdict says nothing where a step that mends it is at hand.
+        // A finding that only repeats the verdict is left out if a critical step fixes it.
         let mends = todo.iter().any(|item| item.level == Some(Level::Critical));
         let is_of_verdict =
-            |item: &Item<'_>| item.about.rules.iter().any(|rule| is_of_verdict(rule));
-        let found = self.items(advised.found.as_ref()).into_iter();
-        let found = found.filter(|item| item.is_amiss() && !(mends && is_of_verdict(item)));
-        todo.extend(found.map(Item::mended));
+            |item: &Item<'_>| item.about.rules.iter().any(|rule| restates_verdict(rule));
+        let found = self.items(advised.findings.as_ref()).into_iter();
+        let found = found.filter(|item| item.has_issue() && !(mends && is_of_verdict(item)));
+        todo.extend(found.map(Item::with_fix));
         todo.sort_by_key(|item| std::cmp::Reverse(item.level));
         let mut page = self.section("Fix first", "");
         if todo.is_empty() {
@@ -54,43 +53,44 @@ impl Dashboard<'_> {
         }
         let form = |commands: usize| {
             let mut page = page.clone();
-            self.list(&mut page, &todo, MOST);
+            self.list(&mut page, &todo, MAX_ITEMS);
             let blocks = page
                 .blocks
                 .iter_mut()
                 .filter(|block| block.key.is_some())
                 .zip(&todo);
             for (block, item) in blocks.take(commands) {
-                block.lines.extend(self.beneath(item));
+                block.lines.extend(self.command_line(item));
             }
             page.blocks
         };
         DashboardPart::new(form(0))
-            .or(turn::COMMAND, form(1))
-            .or(turn::COMMANDS, form(MOST))
+            .with_form(priority::COMMAND, form(1))
+            .with_form(priority::COMMANDS, form(MAX_ITEMS))
     }
 
-    /// At most so many items, which open the advice about them, and how many more there are.
+    /// At most so many items, linked to Advice, and the number of the rest.
     fn list(&self, page: &mut Page, items: &[Item<'_>], most: usize) {
         for mut block in self.view().blocks(items).into_iter().take(most) {
-            block.enter = Enter::Open(ScreenId::Advice, block.key.clone().unwrap_or_default());
+            block.enter =
+                EnterEffect::Open(ScreenId::Advice, block.key.clone().unwrap_or_default());
             page.blocks.push(block);
         }
-        rest(page, self.theme, items.len(), most);
+        push_remainder(page, self.theme, items.len(), most);
     }
 
-    /// The command of a thing and its rule; nothing where it has no command. A command is shown
-    /// whole or not at all: Enter shows those that are longer, or several.
-    fn beneath(&self, item: &Item<'_>) -> Option<Line<'static>> {
+    /// The command and rule of an item; `None` without a command. A command is never cut: Enter
+    /// shows long or multiple ones.
+    fn command_line(&self, item: &Item<'_>) -> Option<Line<'static>> {
         let dim = self.theme.style(TextRole::Dim);
         let room = self.room.saturating_sub(INDENT);
-        let left = match item.copy().as_slice() {
+        let left = match item.commands().as_slice() {
             [] => return None,
             [one] if !one.as_ref().contains('\n') && text::width(one.as_ref()) <= room => {
                 Span::styled(one.to_string(), self.theme.style(TextRole::Code))
             }
             all => Span::styled(
-                format!("enter shows {}", words::count(all.len(), "command")),
+                format!("enter: {}", wording::count_noun(all.len(), "command")),
                 dim,
             ),
         };
@@ -110,10 +110,10 @@ impl Dashboard<'_> {
         ]))
     }
 
-    /// What to use for each setting, now and recommended.
+    /// Each setting, now and recommended.
     pub fn answers(&self) -> DashboardPart {
         const SHAPE: [Column; 3] = [Column::keep(15), Column::wrap(14), Column::wrap(24)];
-        let Some(target) = self.report.targets.get(self.data.focus.at) else {
+        let Some(target) = self.report.targets.get(self.data.focus.position) else {
             return DashboardPart::default();
         };
         let (plain, dim) = (
@@ -127,12 +127,12 @@ impl Dashboard<'_> {
                 AnswerAction::Undecided => self.theme.tone(Tone::Doubt),
                 AnswerAction::NoAdvice | AnswerAction::NotApplicable => dim,
             };
-            // A key measures it here, as a command does elsewhere.
-            let says = match (row.topic, price::of(self.data)) {
-                (Topic::CommitLatency, None) => price::unmeasured(self.data).0,
+            // On the screens the key `p` measures, in place of a command.
+            let says = match (row.topic, commit_latency::shown_measurement(self.data)) {
+                (Topic::CommitLatency, None) => commit_latency::how_to_measure(self.data).0,
                 _ => row.recommended,
             };
-            let recommended = format!("{} {says}", row.action.mark());
+            let recommended = format!("{} {says}", row.action.symbol());
             vec![
                 (row.label.to_owned(), plain),
                 (row.now, plain),
@@ -144,11 +144,11 @@ impl Dashboard<'_> {
             .to_vec();
         let rows: Vec<Vec<StyledText>> = [head]
             .into_iter()
-            .chain(answers::rows(target).into_iter().map(row))
+            .chain(answers::answer_rows(target).into_iter().map(row))
             .collect();
         let mut page = self.section("Answers", "");
         page.text(
-            columns::wrapped(&rows, &SHAPE, self.room)
+            columns::wrapped_rows(&rows, &SHAPE, self.room)
                 .into_iter()
                 .flatten()
                 .collect(),
@@ -156,19 +156,18 @@ impl Dashboard<'_> {
         DashboardPart::new(page.blocks)
     }
 
-    /// What may be done at a price.
     pub fn options(&self) -> DashboardPart {
         let items = self.items(self.data.focus.advised.options.as_ref());
         let short: Vec<String> = items.iter().map(|item| item.brief.clone()).collect();
-        self.summed_up(
-            "Options",
-            "allowed, at a price; no part of the plan",
+        self.summary_part(
+            "Optional",
+            "with trade-offs; not in the plan",
             &short,
             &items,
         )
     }
 
-    /// Rules that need a fact; how many of them are critical is said in any case.
+    /// Rules that need a fact; the number of critical ones is always shown.
     pub fn undecided(&self) -> DashboardPart {
         let findings = self
             .data
@@ -185,10 +184,10 @@ impl Dashboard<'_> {
             0 => String::new(),
             count => format!(", {count} critical"),
         };
-        let rules = words::count(levels.len(), "rule");
+        let rules = wording::count_noun(levels.len(), "rule");
         let short = (!levels.is_empty()).then(|| format!("{rules} need a fact{critical}"));
         let items = self.items(self.data.focus.advised.undecided.as_ref());
-        self.summed_up(
+        self.summary_part(
             "Undecided",
             &format!("{rules}{critical}"),
             short.as_slice(),
@@ -196,7 +195,7 @@ impl Dashboard<'_> {
         )
     }
 
-    /// Advice that was taken out, with the reason: it is never folded.
+    /// Advice that was withheld, with the reason. Never folded.
     pub fn withheld(&self) -> DashboardPart {
         let here = self
             .report
@@ -204,13 +203,13 @@ impl Dashboard<'_> {
             .iter()
             .filter(|one| self.data.focus.concerns(&one.subject));
         let lines: Vec<Line<'static>> = here
-            .flat_map(|one| self.labelled("Withheld", &words::withheld(one)))
+            .flat_map(|one| self.labelled_lines("Withheld", &wording::withheld_text(one)))
             .collect();
         DashboardPart::new(vec![Block::text(lines)])
     }
 
-    /// Things in a line, with how many more there are; or as a list beneath a heading.
-    fn summed_up(
+    /// Items as a summary line, or as a list below a heading.
+    fn summary_part(
         &self,
         label: &str,
         aside: &str,
@@ -220,25 +219,26 @@ impl Dashboard<'_> {
         if short.is_empty() {
             return DashboardPart::default();
         }
-        let says = in_a_line(short, self.room.saturating_sub(super::LABEL + 1));
-        let line = self.labelled(label, &says);
+        let says = joined_to_fit(short, self.room.saturating_sub(super::LABEL + 1));
+        let line = self.labelled_lines(label, &says);
         let Some(first) = items.first() else {
-            return super::airy(Block::text(line));
+            return super::with_spacing(Block::text(line));
         };
-        let open = Enter::Open(ScreenId::Advice, first.key.clone());
+        let open = EnterEffect::Open(ScreenId::Advice, first.key.clone());
         let form = |most: usize| {
             let mut page = self.section(label, aside);
             self.list(&mut page, items, most);
             page.blocks
         };
-        let line = super::airy(Block::item(label.to_lowercase(), open, line));
-        FEW.into_iter()
-            .fold(line, |part, most| part.or(turn::LISTS, form(most)))
+        let line = super::with_spacing(Block::item(label.to_lowercase(), open, line));
+        LIST_SIZES.into_iter().fold(line, |part, most| {
+            part.with_form(priority::LISTS, form(most))
+        })
     }
 }
 
-/// As many as fit in a line, and how many more there are.
-fn in_a_line(all: &[String], room: usize) -> String {
+/// As many as fit in a line, and the number of the rest.
+fn joined_to_fit(all: &[String], room: usize) -> String {
     let line = |count: usize| {
         let more = all.len().saturating_sub(count);
         let more = (more > 0).then(|| format!("{more} more"));

@@ -1,5 +1,5 @@
-//! The facts of one layer, and what the verdict rests on of it: in groups, or as a list of what was
-//! looked for; each unfolds.
+//! The facts of one layer with the evidence of the verdict: in groups, or as a flat list of
+//! matches; each unfolds.
 
 use ratatui::text::{Line, Span};
 
@@ -7,39 +7,39 @@ use super::fact::{FactLine, FactState};
 use super::groups::{self, DisplayGroup};
 use super::layer::StackNode;
 use crate::durability::Evidence;
-use crate::facts::{Need, Reading, Scope, Subject, catalog};
+use crate::facts::{MissingFact, Reading, Scope, Subject, catalog};
 use crate::report::Report;
-use crate::report::telling::target::heading;
-use crate::report::telling::words as told;
+use crate::report::view::target::heading_with_reservations;
+use crate::report::view::wording;
 use crate::tui::data::Data;
-use crate::tui::page::{Block, Enter, PageState};
-use crate::tui::raw::Raw;
+use crate::tui::page::{Block, EnterEffect, PageState};
+use crate::tui::raw_answers::RawAnswers;
 use crate::tui::screen::details::Details;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, StyledText};
 
-/// All that is known of a layer.
+/// Everything about a layer.
 pub struct LayerDetails<'a> {
     subject: &'a Subject,
-    /// Also what is known to be unknown.
+    /// Includes facts known to be unknown.
     known: Vec<FactLine<'a>>,
     evidence: Vec<&'a Evidence>,
-    /// For the target, the verdict.
+    /// Only for the target.
     verdict: Option<String>,
     data: &'a Data,
     report: &'a Report,
 }
 
 impl<'a> LayerDetails<'a> {
-    /// What is known of it; of the target also the verdict, and evidence about what is not shown
-    /// here.
+    /// Collects facts and evidence of a layer. The target also gets the verdict, and evidence about
+    /// subjects that are not shown.
     pub fn new(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
         let mut known: Vec<FactLine<'a>> = report
             .facts
             .rows_of(subject)
-            .map(|row| fact(subject, row.fact, row.reading))
+            .map(|row| fact_line(subject, row.fact, row.reading))
             .collect();
-        // What nobody asked for has no row, and may still be what is missing.
+        // A fact that was never collected has no row, but may be needed.
         for (need, _) in data
             .focus
             .needs
@@ -49,12 +49,11 @@ impl<'a> LayerDetails<'a> {
             if !known.iter().any(|fact| fact.name == need.fact) {
                 known.push(FactLine {
                     name: &need.fact,
-                    said: FactState::Unknown(Box::new(need.clone()), true),
+                    state: FactState::Unknown(Box::new(need.clone()), true),
                 });
             }
         }
-        let concerned =
-            |of: &Subject| of.scope() == Scope::Host || data.focus.concerned.contains(of);
+        let concerned = |of: &Subject| of.scope() == Scope::Host || data.focus.related.contains(of);
         let about =
             |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
         let mut evidence: Vec<&Evidence> = Vec::new();
@@ -75,7 +74,7 @@ impl<'a> LayerDetails<'a> {
                 .filter(|says| !says.is_empty());
             format!(
                 "{}: {}",
-                heading(verdict),
+                heading_with_reservations(verdict),
                 says.collect::<Vec<_>>().join(" ")
             )
         });
@@ -89,31 +88,31 @@ impl<'a> LayerDetails<'a> {
         }
     }
 
-    /// How many of them are unknown and could be known.
+    /// Number of facts that are unknown but could be read.
     pub fn gaps(&self) -> usize {
         self.known.iter().filter(|fact| fact.is_gap()).count()
     }
 
-    /// The facts that are looked for in what is said of a layer and of them.
-    fn looked_for<'s>(
+    /// The facts that match the search, by their own text or the layer's.
+    fn matching_facts<'s>(
         &'s self,
         state: &'s PageState,
         layer: &'s str,
     ) -> impl Iterator<Item = &'s FactLine<'a>> {
         self.known.iter().filter(move |fact| {
             (!state.only_unknown || fact.is_gap())
-                && state.passes(&format!("{layer} {}", fact.text()))
+                && state.passes(&format!("{layer} {}", fact.search_text()))
         })
     }
 
-    /// Names of the facts that are looked for.
-    pub fn found<'s>(
+    /// Names of the matching facts, and matching evidence.
+    pub fn matching_names<'s>(
         &'s self,
         state: &'s PageState,
         layer: &'s str,
     ) -> impl Iterator<Item = &'s str> {
-        let evidence = self.evidence(state, layer).map(|piece| piece.says.as_str());
-        self.looked_for(state, layer)
+        let evidence = self.evidence(state, layer).map(|piece| piece.text.as_str());
+        self.matching_facts(state, layer)
             .map(|fact| fact.name)
             .chain(evidence)
     }
@@ -126,8 +125,8 @@ impl<'a> LayerDetails<'a> {
         let wanted = move |piece: &&Evidence| {
             let said = format!(
                 "{layer} {} {} {}",
-                piece.layer.word(),
-                piece.says,
+                piece.layer.as_str(),
+                piece.text,
                 piece.source
             );
             !state.only_unknown && state.passes(&said)
@@ -135,8 +134,7 @@ impl<'a> LayerDetails<'a> {
         self.evidence.iter().copied().filter(wanted)
     }
 
-    /// The verdict, the evidence, then the facts, as the user wants to see them: `state` says what
-    /// is looked for, `place` what is unfolded.
+    /// Verdict, evidence and facts. `state` has the search, `place` the unfolded blocks.
     pub fn blocks(
         &self,
         layer: &StackNode<'_>,
@@ -145,7 +143,7 @@ impl<'a> LayerDetails<'a> {
         theme: Theme,
         room: usize,
     ) -> Vec<Block> {
-        let said = layer.said();
+        let said = layer.search_text();
         let mut blocks = Vec::new();
         let mut details = Details::new(theme, room);
         if let Some(verdict) = self
@@ -161,35 +159,35 @@ impl<'a> LayerDetails<'a> {
             } else {
                 format!(" ({})", piece.source)
             };
-            let says = format!("{}: {}{source}", piece.standing.word(), piece.says);
-            details.field(piece.layer.word(), &says);
+            let says = format!("{}: {}{source}", piece.standing.as_str(), piece.text);
+            details.field(piece.layer.as_str(), &says);
         }
         if !details.lines.is_empty() {
             blocks.push(Block::text(details.lines));
         }
-        let facts: Vec<&FactLine<'_>> = self.looked_for(state, &said).collect();
+        let facts: Vec<&FactLine<'_>> = self.matching_facts(state, &said).collect();
         if state.only_unknown || state.is_searching() || state.with_sources {
-            blocks.extend(self.rows(&facts, groups::in_full, place, room));
+            blocks.extend(self.fact_blocks(&facts, groups::full_cells, place, room));
         } else {
-            blocks.extend(self.grouped(&facts, place, room));
+            blocks.extend(self.group_blocks(&facts, place, room));
         }
         blocks
     }
 
-    /// The facts in groups, those that decide something first.
-    fn grouped(&self, facts: &[&FactLine<'_>], place: &PageState, room: usize) -> Vec<Block> {
+    /// The facts in groups, deciding ones first.
+    fn group_blocks(&self, facts: &[&FactLine<'_>], place: &PageState, room: usize) -> Vec<Block> {
         let theme = self.data.theme;
-        let decides = groups::deciding(self.data, self.report, self.subject);
+        let decides = groups::deciding_facts(self.data, self.report, self.subject);
         let mut blocks = Vec::new();
-        // Where there is nothing but what is folded, nothing is.
+        // If all groups would be folded, none is.
         let folds = facts
             .iter()
-            .any(|fact| !DisplayGroup::of(fact.name, &decides).is_folded());
+            .any(|fact| !DisplayGroup::for_fact(fact.name, &decides).is_folded());
         for group in DisplayGroup::ALL {
             let of_group: Vec<&FactLine<'_>> = facts
                 .iter()
                 .copied()
-                .filter(|fact| DisplayGroup::of(fact.name, &decides) == group)
+                .filter(|fact| DisplayGroup::for_fact(fact.name, &decides) == group)
                 .collect();
             if of_group.is_empty() {
                 continue;
@@ -199,24 +197,24 @@ impl<'a> LayerDetails<'a> {
             let is_folded = folds && group.is_folded();
             let is_open = !is_folded || place.is_unfolded(&key);
             if is_folded {
-                let says = format!("   {}", told::count(of_group.len(), "fact"));
+                let says = format!("   {}", wording::count_noun(of_group.len(), "fact"));
                 let line = Line::from(vec![
                     heading,
                     Span::styled(says, theme.style(TextRole::Dim)),
                 ]);
-                blocks.push(Block::item(key, Enter::Unfold, vec![line]));
+                blocks.push(Block::item(key, EnterEffect::Unfold, vec![line]));
             } else {
                 blocks.push(Block::text(vec![Line::default(), Line::from(heading)]));
             }
             if is_open {
-                blocks.extend(self.rows(&of_group, groups::in_short, place, room));
+                blocks.extend(self.fact_blocks(&of_group, groups::short_cells, place, room));
             }
         }
         blocks
     }
 
-    /// Facts in columns, each with all of it beneath where it is opened.
-    fn rows(
+    /// Facts as rows, with details where unfolded.
+    fn fact_blocks(
         &self,
         facts: &[&FactLine<'_>],
         cells: fn(&FactLine<'_>, Theme) -> Vec<StyledText>,
@@ -228,13 +226,18 @@ impl<'a> LayerDetails<'a> {
         let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactLine<'_>)| {
             let key = format!("fact {} {}", self.subject, fact.name);
             if place.is_unfolded(&key) {
-                lines.extend(beneath(fact, &self.data.raw, theme, room.saturating_sub(2)));
+                lines.extend(fact_details(
+                    fact,
+                    &self.data.raw,
+                    theme,
+                    room.saturating_sub(2),
+                ));
             }
-            let mut block = Block::item(key, Enter::Unfold, lines).amiss(fact.is_gap());
+            let mut block = Block::item(key, EnterEffect::Unfold, lines).with_issue(fact.is_gap());
             block.fact = Some((self.subject.clone(), fact.name.to_owned()));
             block
         };
-        columns::wrapped(&rows, &groups::SHAPE, room)
+        columns::wrapped_rows(&rows, &groups::COLUMNS, room)
             .into_iter()
             .zip(facts)
             .map(block)
@@ -242,21 +245,21 @@ impl<'a> LayerDetails<'a> {
     }
 }
 
-fn fact<'a>(
+fn fact_line<'a>(
     subject: &Subject,
     name: &'a str,
     reading: &Reading<crate::facts::Value>,
 ) -> FactLine<'a> {
     let said = match reading {
         Reading::Known { value, source } => {
-            FactState::Known(catalog::show(name, value), source.to_string())
+            FactState::Known(catalog::format_value(name, value), source.to_string())
         }
         Reading::Unknown {
             why,
             detail,
             remedy,
         } => {
-            let need = Need {
+            let need = MissingFact {
                 subject: subject.clone(),
                 fact: name.to_owned(),
                 why: *why,
@@ -266,20 +269,25 @@ fn fact<'a>(
             FactState::Unknown(Box::new(need), reading.is_gap())
         }
     };
-    FactLine { name, said }
+    FactLine { name, state: said }
 }
 
-fn beneath(fact: &FactLine<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn fact_details(
+    fact: &FactLine<'_>,
+    raw: &RawAnswers,
+    theme: Theme,
+    room: usize,
+) -> Vec<Line<'static>> {
     let mut details = Details::new(theme, room);
     details.field("fact", fact.name);
-    match &fact.said {
+    match &fact.state {
         FactState::Known(value, source) => {
             details.field("value", value);
             details.field("source", source);
             details.commands("reads", raw.lines(source, value));
         }
         FactState::Unknown(need, _) => {
-            details.field("why", &told::reason(need));
+            details.field("why", &wording::need_reason(need));
             if let Some(remedy) = &need.remedy {
                 details.field("fix", &remedy.to_string());
             }
@@ -292,7 +300,7 @@ fn beneath(fact: &FactLine<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Lin
     details.indented()
 }
 
-/// A block a little to the right, as what stands beneath a layer.
+/// Indented, as the content of a layer.
 pub fn indented(mut block: Block) -> Block {
     block.lines = crate::tui::screen::details::indented(block.lines);
     block

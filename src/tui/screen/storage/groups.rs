@@ -1,33 +1,31 @@
-//! The facts of a layer as they are read: what decides something first, then speed and health; what
-//! it is and all else folded. Plain words and units; name and source of each are beneath it.
+//! Groups of a layer's facts: deciding ones first, then speed and health; identity and the rest are
+//! folded. Rows have labels and units; name and source are in the details.
 
 use std::collections::BTreeSet;
 
 use super::fact::{FactLine, FactState};
 use crate::facts::{FactGroup, Subject, catalog};
 use crate::report::Report;
-use crate::report::telling::words as told;
+use crate::report::view::wording;
 use crate::rules::{Level, Outcome, Trace};
 use crate::tui::data::Data;
-use crate::tui::judged::CameTo;
+use crate::tui::rule_results::RuleResult;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{Column, StyledText};
 use crate::tui::widgets::text;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DisplayGroup {
-    /// What becomes of a flush, and what a finding rests on.
+    /// Flush handling, and facts behind findings.
     Decides,
     Speed,
-    /// Whether it is well.
     Health,
     Identity,
-    /// All else.
     Other,
 }
 
 impl DisplayGroup {
-    /// All of them, in the order in which they are shown.
+    /// In the order of the screen.
     pub const ALL: [Self; 5] = [
         Self::Decides,
         Self::Speed,
@@ -42,17 +40,17 @@ impl DisplayGroup {
             Self::Speed => "Speed and shape",
             Self::Health => "Health",
             Self::Identity => "Identity",
-            Self::Other => "Everything else",
+            Self::Other => "Other facts",
         }
     }
 
-    /// Whether its facts are shown only when asked for.
+    /// Whether it is folded at first.
     pub fn is_folded(self) -> bool {
         matches!(self, Self::Identity | Self::Other)
     }
 
-    /// The group of a fact, given those that findings rest on.
-    pub fn of(fact: &str, decides: &BTreeSet<&str>) -> Self {
+    /// The group of a fact, given those behind findings.
+    pub fn for_fact(fact: &str, decides: &BTreeSet<&str>) -> Self {
         let group = catalog::find(fact).map_or(FactGroup::Other, |info| info.group);
         match group {
             _ if decides.contains(fact) => Self::Decides,
@@ -65,19 +63,22 @@ impl DisplayGroup {
     }
 }
 
-/// The facts of a subject that something rests on: findings that apply, and what would decide a
-/// rule.
-pub fn deciding<'a>(data: &'a Data, report: &'a Report, subject: &Subject) -> BTreeSet<&'a str> {
+/// The facts of a subject behind applying findings, and those needed to decide a rule.
+pub fn deciding_facts<'a>(
+    data: &'a Data,
+    report: &'a Report,
+    subject: &Subject,
+) -> BTreeSet<&'a str> {
     let mut facts = BTreeSet::new();
     let applying = data
         .focus
         .rules
         .iter()
-        .filter(|rule| rule.came_to == CameTo::Applies);
-    for finding in applying.flat_map(|rule| rule.of(report)) {
+        .filter(|rule| rule.result == RuleResult::Applies);
+    for finding in applying.flat_map(|rule| rule.findings_in(report)) {
         let counts = finding.outcome == Outcome::Applies && finding.level > Level::Keep;
         if let Some(trace) = finding.trace.as_deref().filter(|_| counts) {
-            seen(trace, subject, &mut facts);
+            collect_seen(trace, subject, &mut facts);
         }
     }
     let needs = data
@@ -89,7 +90,7 @@ pub fn deciding<'a>(data: &'a Data, report: &'a Report, subject: &Subject) -> BT
     facts
 }
 
-fn seen<'a>(trace: &'a Trace, subject: &Subject, facts: &mut BTreeSet<&'a str>) {
+fn collect_seen<'a>(trace: &'a Trace, subject: &Subject, facts: &mut BTreeSet<&'a str>) {
     facts.extend(
         trace
             .seen
@@ -98,28 +99,29 @@ fn seen<'a>(trace: &'a Trace, subject: &Subject, facts: &mut BTreeSet<&'a str>) 
             .map(|seen| seen.fact),
     );
     for kid in &trace.kids {
-        seen(kid, subject, facts);
+        collect_seen(kid, subject, facts);
     }
 }
 
-/// The most columns of a value that are shown before it is opened.
-const MOST: usize = 160;
+/// Columns of a value before it is unfolded.
+const MAX_VALUE_WIDTH: usize = 160;
 
-/// The most columns of a source.
-const SOURCE: usize = 30;
+const MAX_SOURCE_WIDTH: usize = 30;
 
-/// A mark, a name, a value, and where that was read. Names are not broken.
-pub const SHAPE: [Column; 4] = [
+/// Mark, name, value, source. Names are not broken.
+pub const COLUMNS: [Column; 4] = [
     Column::keep(1),
     Column::wrap(36),
     Column::wrap(24),
     Column::keep(10),
 ];
 
-/// A fact by its name, with its source.
-pub fn in_full(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
-    let (mark, says, role, source) = match &fact.said {
-        FactState::Known(value, source) => ("", value.clone(), TextRole::Plain, short(source)),
+/// A fact by name, with its source.
+pub fn full_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+    let (mark, says, role, source) = match &fact.state {
+        FactState::Known(value, source) => {
+            ("", value.clone(), TextRole::Plain, short_source(source))
+        }
         FactState::Unknown(need, is_gap) => {
             let remedy = need
                 .remedy
@@ -133,7 +135,7 @@ pub fn in_full(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
             };
             (
                 mark,
-                format!("unknown: {}{remedy}", told::reason(need)),
+                format!("unknown: {}{remedy}", wording::need_reason(need)),
                 role,
                 String::new(),
             )
@@ -147,23 +149,23 @@ pub fn in_full(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
     ]
 }
 
-/// A source in a row: of a path the end, of a conclusion that it is one.
-fn short(source: &str) -> String {
+/// A short source: a path keeps its end, other text its beginning.
+fn short_source(source: &str) -> String {
     if source.starts_with('/') {
-        text::fit_end(source, SOURCE)
+        text::fit_end(source, MAX_SOURCE_WIDTH)
     } else {
-        text::fit(source, SOURCE)
+        text::truncate(source, MAX_SOURCE_WIDTH)
     }
 }
 
-/// The same in plain words, without its source.
-pub fn in_short(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+/// A fact by label, without its source.
+pub fn short_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
     let label =
         catalog::find(fact.name).map_or_else(|| fact.name.to_owned(), crate::facts::KeyInfo::label);
-    let mut cells = in_full(fact, theme);
+    let mut cells = full_cells(fact, theme);
     if let [_, name, says, source] = cells.as_mut_slice() {
         *name = (label, theme.style(TextRole::Dim));
-        says.0 = text::fit(&says.0, MOST);
+        says.0 = text::truncate(&says.0, MAX_VALUE_WIDTH);
         source.0.clear();
     }
     cells

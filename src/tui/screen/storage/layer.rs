@@ -1,8 +1,7 @@
-//! One layer of the tree: its name behind its branch, what it is, what matters of its cache,
-//! whether it is the weakest, and how many of its facts are unknown.
+//! One layer of the tree: branch and name, description, cache, whether it is the weakest, and the
+//! number of unknown facts.
 //!
-//! In one line where all of them fit so, else what it is goes on in further lines: nothing of it is
-//! cut.
+//! On one line if all of them fit, else the description wraps: it is never cut.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +10,22 @@ use ratatui::text::{Line, Span};
 
 use crate::facts::{Scope, Subject};
 use crate::report::LayerRow;
-use crate::report::telling::words as told;
+use crate::report::view::wording;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 use crate::tui::widgets::tree::{self, Branch};
 
-/// A layer, or something beside the stack.
+/// A layer of the stack, or a related subject.
 pub struct StackNode<'a> {
     pub subject: &'a Subject,
     branch: Branch,
-    says: String,
+    description: String,
     cache: &'a str,
     weakest: bool,
 }
 
-pub fn of_stack(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
+pub fn stack_nodes(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
     let depths: Vec<usize> = rows
         .iter()
         .map(|row| usize::try_from(row.depth).unwrap_or_default())
@@ -35,13 +34,13 @@ pub fn of_stack(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
     rows.iter()
         .zip(branches)
         .enumerate()
-        .map(|(at, (row, branch))| StackNode::new(row, branch, &elsewhere(rows, at)))
+        .map(|(at, (row, branch))| StackNode::new(row, branch, &bases_elsewhere(rows, at)))
         .collect()
 }
 
-/// On what a layer stands that is not drawn beneath it: it is drawn beneath the first that stands
-/// on it.
-fn elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
+/// The layers below this one that the tree shows elsewhere: each is drawn once, below the first
+/// layer on top of it.
+fn bases_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
     let Some(row) = rows.get(at) else {
         return Vec::new();
     };
@@ -65,14 +64,14 @@ impl<'a> StackNode<'a> {
         Self {
             subject: &row.subject,
             branch,
-            says,
+            description: says,
             cache: &row.cache,
             weakest: row.weakest,
         }
     }
 
-    /// Something that is no layer of the stack.
-    pub fn other(subject: &'a Subject) -> Self {
+    /// A subject outside the stack.
+    pub fn related(subject: &'a Subject) -> Self {
         let says = match subject.scope() {
             Scope::Boot => "/etc/fstab and mount units",
             Scope::Cluster => "the server",
@@ -85,7 +84,7 @@ impl<'a> StackNode<'a> {
         Self {
             subject,
             branch,
-            says: says.to_owned(),
+            description: says.to_owned(),
             cache: "",
             weakest: false,
         }
@@ -95,20 +94,20 @@ impl<'a> StackNode<'a> {
         super::layer_key(self.subject)
     }
 
-    /// All that is said of it in the tree, to look for something in.
-    pub fn said(&self) -> String {
+    /// Its text in the tree, for searches.
+    pub fn search_text(&self) -> String {
         format!(
             "{} {} {} {}",
             self.subject,
-            self.says,
+            self.description,
             self.cache,
             self.mark()
         )
     }
 
-    /// The heading over its facts.
+    /// The heading above its facts.
     pub fn title(&self) -> String {
-        let name = told::subject(self.subject);
+        let name = wording::subject_name(self.subject);
         if self.weakest {
             format!("{name} {}", self.mark())
         } else {
@@ -116,16 +115,16 @@ impl<'a> StackNode<'a> {
         }
     }
 
-    /// What stands beneath that heading.
-    pub fn about(&self) -> [&str; 2] {
+    /// The lines below that heading.
+    pub fn description_lines(&self) -> [&str; 2] {
         let is_layer = !matches!(
             self.subject.scope(),
             Scope::Host | Scope::Boot | Scope::Cluster
         );
-        [if is_layer { &self.says } else { "" }, self.cache]
+        [if is_layer { &self.description } else { "" }, self.cache]
     }
 
-    /// The same without its branch, for a list of what was found.
+    /// Without its branch, for a list of matches.
     pub fn flat(self) -> Self {
         Self {
             branch: Branch {
@@ -149,7 +148,7 @@ impl<'a> StackNode<'a> {
     }
 }
 
-/// The lines of each layer, given how many of its facts are unknown.
+/// The lines of each layer, given its number of unknown facts.
 pub fn lines(
     layers: &[&StackNode<'_>],
     gaps: &[usize],
@@ -172,8 +171,8 @@ pub fn lines(
         .map(|(layer, gaps)| cells(layer, gaps, theme))
         .collect();
     let shape = [Column::keep(0); 5];
-    let widths = columns::natural(&whole, shape.len());
-    if columns::total(&widths) <= room {
+    let widths = columns::natural_widths(&whole, shape.len());
+    if columns::total_width(&widths) <= room {
         return columns::lines(&whole, &shape, room)
             .into_iter()
             .map(|line| vec![line])
@@ -187,7 +186,7 @@ pub fn lines(
     layers
         .iter()
         .zip(&gaps)
-        .map(|(layer, gaps)| broken(layer, gaps, theme, names, room))
+        .map(|(layer, gaps)| wrapped_lines(layer, gaps, theme, names, room))
         .collect()
 }
 
@@ -197,16 +196,16 @@ fn cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
             format!("{}{}", layer.branch.first, layer.name()),
             theme.style(TextRole::Plain),
         ),
-        (layer.says.clone(), theme.style(TextRole::Plain)),
+        (layer.description.clone(), theme.style(TextRole::Plain)),
         (layer.cache.to_owned(), theme.style(TextRole::Dim)),
         (layer.mark().to_owned(), theme.style(TextRole::Bad)),
         (gaps.to_owned(), theme.style(TextRole::Doubt)),
     ]
 }
 
-/// One layer in several lines: what it is and its cache beside the name, the marks behind what has
-/// room for them.
-fn broken(
+/// One layer on several lines: description and cache beside the name, marks after them where they
+/// fit.
+fn wrapped_lines(
     layer: &StackNode<'_>,
     gaps: &str,
     theme: Theme,
@@ -220,7 +219,7 @@ fn broken(
             .filter(|row| !row.is_empty());
         rows.map(|row| vec![(row, theme.style(role))]).collect()
     };
-    let mut right = rows(&layer.says, TextRole::Plain);
+    let mut right = rows(&layer.description, TextRole::Plain);
     right.extend(rows(layer.cache, TextRole::Dim));
     for (mark, role) in [(layer.mark(), TextRole::Bad), (gaps, TextRole::Doubt)] {
         let taken = |row: &[(String, Style)]| {

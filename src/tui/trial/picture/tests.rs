@@ -1,28 +1,28 @@
-//! Pictures of a trial at usual sizes, in ASCII and without colours, and at every size.
+//! Pictures of a trial at usual sizes, in ASCII and without colours, and drawing at every size.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::*;
 use crate::trial::sample::record;
-use crate::trial::{CommitShape, Contender, Ending, TrialLoad, TrialRecord};
-use crate::tui::sample::{RICH, styled, text as shown};
+use crate::trial::{Candidate, CommitShape, Ending, TrialLoad, TrialRecord};
+use crate::tui::sample::{RICH, buffer_text as shown, styled_text};
 
-/// Commits per second of an XFS that may still be the best.
+/// Commits/s at which XFS may still be the best.
 const CLOSE: f64 = 4_120.0;
 const ASCII: Theme = Theme {
     colour: false,
     ascii: true,
 };
 
-/// Five file systems at three numbers of clients after so many blocks, with this rate of XFS.
+/// Five file systems at three client counts after so many blocks, with this rate of XFS.
 fn running(blocks: usize, xfs: f64) -> TrialRecord {
     let candidates = [
-        (Contender::Ext4, 4_000.0, Some(1_000)),
-        (Contender::Ext4FastCommit, 4_060.0, Some(1_000)),
-        (Contender::Xfs, xfs, Some(1_000)),
-        (Contender::Btrfs, 1_900.0, Some(2_000)),
-        (Contender::BtrfsNocow, 3_950.0, Some(2_000)),
+        (Candidate::Ext4, 4_000.0, Some(1_000)),
+        (Candidate::Ext4FastCommit, 4_060.0, Some(1_000)),
+        (Candidate::Xfs, xfs, Some(1_000)),
+        (Candidate::Btrfs, 1_900.0, Some(2_000)),
+        (Candidate::BtrfsNocow, 3_950.0, Some(2_000)),
     ];
     let mut record = record(&candidates, blocks);
     let usual = |clients| TrialLoad {
@@ -32,9 +32,9 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
     record.loads = [1, 8, 32].map(usual).to_vec();
     for (nth, block) in record.blocks.iter_mut().enumerate() {
         for cell in &mut block.cells {
-            // With 8 clients XFS is ahead, with 32 it is unsteady.
+            // With 8 clients XFS is ahead; with 32 it is unsteady.
             let unsteady = 1.0 + 0.05 * ((nth * 5) % 3) as f64;
-            let of_xfs = if cell.runner == crate::trial::Runner::Candidate(2) {
+            let of_xfs = if cell.runner == crate::trial::CellTarget::Candidate(2) {
                 [1.2, unsteady]
             } else {
                 [1.0, 1.0]
@@ -59,17 +59,17 @@ fn picture(board: &TrialBoard, (width, height): (u16, u16), theme: Theme) -> Buf
 
 #[test]
 fn a_trial_at_every_usual_size() {
-    let board = TrialBoard::of(&running(12, CLOSE));
+    let board = TrialBoard::from_record(&running(12, CLOSE));
     for (width, height) in [(80, 24), (100, 30), (140, 45)] {
         insta::assert_snapshot!(
             format!("trial_{width}x{height}"),
-            styled(&picture(&board, (width, height), RICH))
+            styled_text(&picture(&board, (width, height), RICH))
         );
     }
     insta::assert_snapshot!(
         "trial_begins_80x24",
         shown(&picture(
-            &TrialBoard::of(&running(0, CLOSE)),
+            &TrialBoard::from_record(&running(0, CLOSE)),
             (80, 24),
             RICH
         ))
@@ -82,7 +82,7 @@ fn a_trial_at_every_usual_size() {
 
 #[test]
 fn ascii_terminals_get_ascii_and_colours_only_repeat() {
-    let board = TrialBoard::of(&running(15, CLOSE));
+    let board = TrialBoard::from_record(&running(15, CLOSE));
     let plain = picture(
         &board,
         (100, 30),
@@ -103,17 +103,17 @@ fn ascii_terminals_get_ascii_and_colours_only_repeat() {
 #[test]
 fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
     let open = shown(&picture(
-        &TrialBoard::of(&running(0, CLOSE)),
+        &TrialBoard::from_record(&running(0, CLOSE)),
         (80, 24),
         RICH,
     ));
     assert_eq!(
-        open.matches("first look after 10 blocks").count(),
+        open.matches("no comparison before block 10").count(),
         3,
         "{open}"
     );
     let some = shown(&picture(
-        &TrialBoard::of(&running(15, 4_900.0)),
+        &TrialBoard::from_record(&running(15, 4_900.0)),
         (80, 24),
         RICH,
     ));
@@ -122,7 +122,7 @@ fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
         "{some}"
     );
     let width = |blocks| {
-        let board = TrialBoard::of(&running(blocks, CLOSE));
+        let board = TrialBoard::from_record(&running(blocks, CLOSE));
         let found = board.loads[0].rows[2].place.interval().unwrap();
         found.high - found.low
     };
@@ -133,11 +133,11 @@ fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
 fn a_trial_without_a_result_says_why() {
     let mut record = running(12, CLOSE);
     for cell in record.blocks.iter_mut().flat_map(|block| &mut block.cells) {
-        if cell.runner == crate::trial::Runner::Candidate(0) {
+        if cell.runner == crate::trial::CellTarget::Candidate(0) {
             (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
         }
     }
-    let drawn = shown(&picture(&TrialBoard::of(&record), (80, 24), RICH));
+    let drawn = shown(&picture(&TrialBoard::from_record(&record), (80, 24), RICH));
     assert!(
         drawn.contains("the first candidate failed: cannot mount"),
         "{drawn}"
@@ -146,7 +146,7 @@ fn a_trial_without_a_result_says_why() {
 
 #[test]
 fn every_size_is_drawn() {
-    let boards = [0, 12].map(|blocks| TrialBoard::of(&running(blocks, CLOSE)));
+    let boards = [0, 12].map(|blocks| TrialBoard::from_record(&running(blocks, CLOSE)));
     for width in 0..160 {
         for height in (0..30).chain([45, 60]) {
             for board in &boards {

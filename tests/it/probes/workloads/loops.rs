@@ -100,16 +100,16 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     let mut request = asked(&mounted.point, Workload::Segment);
     request.file_bytes = 16 << 20;
     let before = one_round(&plan(&request).unwrap()).unwrap_err();
-    assert_eq!(before.kind, ErrorKind::Full, "{before}");
+    assert_eq!(before.kind, ErrorKind::NoSpace, "{before}");
     assert!(
-        before.to_string().contains("asking for") && before.to_string().contains("quota"),
+        before.to_string().contains("reserving") && before.to_string().contains("quota"),
         "{before}"
     );
     assert!(before.partial.is_none());
 
     (request.options.force, request.file_bytes) = (true, 64 << 20);
     let after = one_round(&plan(&request).unwrap()).unwrap_err();
-    assert_eq!(after.kind, ErrorKind::Full, "{after}");
+    assert_eq!(after.kind, ErrorKind::NoSpace, "{after}");
     assert!(
         after.to_string().contains("writing the scratch file")
             && after.to_string().contains("quota"),
@@ -173,7 +173,7 @@ fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
             },
         )
         .unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Full, "{workload:?}: {error}");
+        assert_eq!(error.kind, ErrorKind::NoSpace, "{workload:?}: {error}");
         let partial = error.partial.unwrap();
         assert!(
             partial.workloads[0].rounds >= 1 && !partial.workloads[0].rows.is_empty(),
@@ -198,7 +198,7 @@ fn a_disk_that_fails_under_a_workload_is_an_error_that_keeps_the_rounds_before()
             },
         )
         .unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Disk, "{workload:?}: {error}");
+        assert_eq!(error.kind, ErrorKind::IoError, "{workload:?}: {error}");
         assert!(error.to_string().contains("still there"), "{error}");
         assert_eq!(error.partial.unwrap().workloads[0].rounds, 1);
     }

@@ -1,29 +1,26 @@
-//! The edition of a server, MySQL or MariaDB, and its version, from the running or installed
-//! program.
+//! The product, MySQL or MariaDB, and version of a server, from the running or installed program.
 //!
-//! Only the installed program is ever run, never one found through a process. It describes a
-//! process only when that runs the very same file. MariaDB's program can be called `mysqld` too.
+//! Only the installed program is run, never one found through a process. It describes a process
+//! only if both are the same file. MariaDB's program may be named `mysqld` too.
 
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
 use crate::facts::ServerKind;
-use crate::facts::{Reading, Remedy, Source, Why};
+use crate::facts::{Reading, Remedy, Source, UnknownReason};
 use crate::host::{Host, SERVER_DIRECTORIES, Tool, path_bytes};
-use crate::refusal::{not_run, refused};
-use crate::text::safe;
+use crate::refusal::{error_reading, programs_disabled};
+use crate::text::display_safe;
 use crate::version::Version;
 
-/// The two lines of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProductLine {
-    /// MySQL, and Percona's server.
+    /// Includes Percona Server.
     Mysql,
     Mariadb,
 }
 
 impl ProductLine {
-    /// The kind of server in the facts.
     pub fn kind(self) -> ServerKind {
         match self {
             Self::Mysql => ServerKind::Mysql,
@@ -31,13 +28,13 @@ impl ProductLine {
         }
     }
 
-    /// Its name as people write it.
+    /// Its usual spelling.
     pub fn name(self) -> &'static str {
         self.kind().name()
     }
 }
 
-/// The known parts of a server's edition.
+/// Product and version, each known or not.
 #[derive(Clone, Debug)]
 pub struct Edition {
     pub line: Reading<ProductLine>,
@@ -47,13 +44,13 @@ pub struct Edition {
 const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
 
 impl Edition {
-    /// Line and version, where both are known.
-    pub fn known(&self) -> Option<(ProductLine, &Version)> {
+    /// `None` unless both are known.
+    pub fn product_and_version(&self) -> Option<(ProductLine, &Version)> {
         self.line.value().copied().zip(self.version.value())
     }
 
-    /// The edition of a process that runs this program. In a container the same name can be another
-    /// program, so it must be the same file.
+    /// The edition of a process that runs this program. The same path may be another program in a
+    /// container, so device and inode must match too.
     pub fn of_process(
         host: &dyn Host,
         request: &Request,
@@ -74,34 +71,35 @@ impl Edition {
         };
         let runs = file(Path::new(&format!("/proc/{pid}/exe")));
         let is_it = |tool: &Tool| {
-            installed(host, *tool).is_some_and(|one| one == *path && runs == file(&one))
+            program_path(host, *tool).is_some_and(|one| one == *path && runs == file(&one))
         };
         let tool = TOOLS.into_iter().find(is_it).filter(|_| runs.is_some());
         if let Some(tool) = tool {
-            return Self::ask(host, request, tool);
+            return Self::query_version(host, request, tool);
         }
-        let shown = safe(path_bytes(path));
-        let detail =
-            format!("{shown} is not the installed program, and only that is asked for its version");
-        let mut edition = Self::unknown::<()>(&Reading::unknown(Why::Ambiguous, detail));
+        let shown = display_safe(path_bytes(path));
+        let detail = format!(
+            "{shown} is not the installed program; walwise runs only that one for its version"
+        );
+        let mut edition = Self::unknown::<()>(&Reading::unknown(UnknownReason::Ambiguous, detail));
         if path.file_name().is_some_and(|name| name == "mariadbd") {
             edition.line = Reading::known(ProductLine::Mariadb, source.clone());
         }
         edition
     }
 
-    /// The edition of the installed server; `None` when none is installed.
+    /// `None` if no server is installed.
     pub fn installed(host: &dyn Host, request: &Request) -> Option<Self> {
         let tool = TOOLS
             .into_iter()
-            .find(|tool| installed(host, *tool).is_some())?;
-        Some(Self::ask(host, request, tool))
+            .find(|tool| program_path(host, *tool).is_some())?;
+        Some(Self::query_version(host, request, tool))
     }
 
-    /// The edition of a directory without a program.
+    /// For a data directory without an installed program.
     pub fn unknown_program() -> Self {
         Self::unknown::<()>(&Reading::unknown(
-            Why::Absent,
+            UnknownReason::Absent,
             "no MySQL or MariaDB server is installed",
         ))
     }
@@ -113,7 +111,7 @@ impl Edition {
                 detail,
                 remedy,
             } => (*why, detail.clone(), remedy.clone()),
-            Reading::Known { .. } => (Why::NotCollected, String::new(), None),
+            Reading::Known { .. } => (UnknownReason::NotCollected, String::new(), None),
         };
         let version = Reading::Unknown {
             why,
@@ -130,14 +128,14 @@ impl Edition {
         }
     }
 
-    fn ask(host: &dyn Host, request: &Request, tool: Tool) -> Self {
+    fn query_version(host: &dyn Host, request: &Request, tool: Tool) -> Self {
         let argv = format!("{} --version", tool.name());
         let mut edition = if request.without_programs {
-            Self::unknown::<()>(&not_run())
+            Self::unknown::<()>(&programs_disabled())
         } else {
             match host.run(tool, &["--version"]) {
-                Ok(answer) => Self::parse(&safe(answer.trim_ascii()), &argv),
-                Err(miss) => Self::unknown::<()>(&refused(&miss, &argv)),
+                Ok(answer) => Self::parse(&display_safe(answer.trim_ascii()), &argv),
+                Err(miss) => Self::unknown::<()>(&error_reading(&miss, &argv)),
             }
         };
         if tool == Tool::Mariadbd && !edition.line.is_known() {
@@ -170,47 +168,46 @@ impl Edition {
                 }
             }
             None => Self::unknown::<()>(&Reading::unknown(
-                Why::Malformed,
-                format!("`{argv}` names no version"),
+                UnknownReason::Malformed,
+                format!("`{argv}` printed no version"),
             )),
         }
     }
 }
 
-/// Whether a program will be run for its version; a capture answers at once.
-pub fn waits_for_a_program(host: &dyn Host, request: &Request) -> bool {
+/// Whether a program must run for its version; a capture answers at once.
+pub fn needs_program_run(host: &dyn Host, request: &Request) -> bool {
     host.is_live()
         && !request.without_programs
         && TOOLS
             .into_iter()
-            .any(|tool| installed(host, tool).is_some())
+            .any(|tool| program_path(host, tool).is_some())
 }
 
-/// Asks the installed program for its version, for a host that remembers the answer.
-pub fn ask_program(host: &dyn Host, request: &Request) {
+/// Runs the installed program for its version, so that the host caches the answer.
+pub fn query_program_version(host: &dyn Host, request: &Request) {
     let _ = Edition::installed(host, request);
 }
 
-/// The file that the host would run, without links.
-fn installed(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
+/// The installed program's file, links resolved.
+fn program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
     SERVER_DIRECTORIES.iter().find_map(|directory| {
         host.real_path(&Path::new(directory).join(&*tool.name()))
             .ok()
     })
 }
 
-/// The program that a process runs.
-pub fn program(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
+pub fn process_program(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
     let link = format!("/proc/{pid}/exe");
     match host.link(Path::new(&link)) {
         Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => Reading::unknown(
-            Why::Ambiguous,
-            "the program of the running server has been replaced or removed since it started",
+            UnknownReason::Ambiguous,
+            "the server's program file was replaced or removed after it started",
         )
-        .or_try(Remedy::Do(format!(
-            "restart the server (process {pid}), then look again"
+        .with_remedy(Remedy::Do(format!(
+            "restart the server (process {pid}), then check again"
         ))),
         Ok(path) => Reading::known(path, Source::file(link)),
-        Err(miss) => refused(&miss, &link),
+        Err(miss) => error_reading(&miss, &link),
     }
 }

@@ -1,73 +1,68 @@
-//! The facts of one server, joined from its process, its option files, its program and its data
-//! directory.
+//! The facts of one server, joined from its process, option files, program and data directory.
 //!
-//! A running server's files count only if they are unchanged since it started. A process may live
-//! in another mount name space, where its data directory has another path than here. Device and
-//! inode prove that both are the same directory.
+//! A running server's files count only if unchanged since its start. In another mount namespace its
+//! data directory has another path than here; device and inode prove that both are the same.
 
 use std::path::PathBuf;
 
 use super::counters;
+use super::directories::PathInputs;
 use super::edition::Edition;
 use super::options;
-use super::places::PathInputs;
 use super::process::{self, MysqldProcess};
 use super::redo;
 use super::server::{self, VariablesReply};
 use super::settings::ServerVariable;
-use super::{USUAL, is_data, settings};
+use super::{DEFAULT_DATA_DIRECTORY, is_data_directory, settings};
 use crate::collector::Request;
 use crate::databases::conf::Conf;
-use crate::databases::inside::{self, Inside};
-use crate::databases::named::ConfigArgument;
+use crate::databases::config_argument::ConfigArgument;
+use crate::databases::mount_namespace::{self, NamespaceHost};
 use crate::databases::servers::{self, Proof, Unproven};
-use crate::databases::start;
+use crate::databases::start_time;
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, FlushMethod};
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{Area, FactSet, Key, Note, Reading, Remedy, Source, Subject, Why};
-use crate::host::{Host, MissKind, Question, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::facts::{Area, FactSet, Key, Note, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::host::{Host, HostErrorKind, Question, path_bytes};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// The machine as the owner of a server's files sees it and, where that differs, as its process
-/// does.
+/// The views of the host that reading a server needs.
 pub struct OwnerView<'a> {
-    /// As the owner sees it from here.
+    /// As the owner, in our mount namespace.
     pub host: &'a dyn Host,
-    /// As we see it: programs that are installed are root's.
-    pub ours: &'a dyn Host,
-    /// As the process sees it.
-    pub inside: Option<&'a Inside<'a>>,
+    /// As the invoking user, for installed programs, which root owns.
+    pub invoker_host: &'a dyn Host,
+    /// In the process's mount namespace, if that is another.
+    pub namespace: Option<&'a NamespaceHost<'a>>,
 }
 
 impl<'a> OwnerView<'a> {
-    fn its(&self) -> &'a dyn Host {
-        match self.inside {
+    fn process_host(&self) -> &'a dyn Host {
+        match self.namespace {
             Some(inside) => inside,
             None => self.host,
         }
     }
 }
 
-/// A lead to a server: its process, a directory, or only the fact that one is installed.
+/// A lead to a server: its process, a directory, or only an installed program.
 #[derive(Debug)]
 pub struct ServerLead<'a> {
     pub server: Option<MysqldProcess>,
-    /// The data directory that the lead names.
     pub directory: Option<PathBuf>,
-    /// The option file that the user named for a server that does not run.
-    pub named: Option<ConfigArgument<'a>>,
-    /// The user id that everything is read as.
-    pub reader: u32,
+    /// Named by the user for a stopped server.
+    pub config_argument: Option<ConfigArgument<'a>>,
+    /// The uid for all reads.
+    pub reader_uid: u32,
 }
 
-/// A server's data directory, and its configuration.
 pub struct DataDirectory {
-    /// The real path of the data directory here.
-    pub data: PathBuf,
-    /// The same directory as the server sees it.
-    seen: PathBuf,
+    /// The real path in our mount namespace.
+    pub path: PathBuf,
+    /// In the server's mount namespace.
+    server_path: PathBuf,
     data_source: Source,
     server: Option<MysqldProcess>,
     edition: Edition,
@@ -75,81 +70,83 @@ pub struct DataDirectory {
 }
 
 impl ServerLead<'_> {
-    /// Finds the data directory. `None` when there is no server; the error says why one is left
-    /// out.
-    pub fn follow(
+    /// `None` if there is no server; the error says why one is left out.
+    pub fn resolve(
         self,
         view: &OwnerView<'_>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<Option<DataDirectory>, Note> {
-        let (host, inside) = (view.host, view.inside);
+        let (host, inside) = (view.host, view.namespace);
         let edition = match &self.server {
             Some(server) => Some(Edition::of_process(
-                view.ours,
+                view.invoker_host,
                 request,
                 server.pid,
                 &server.program,
             )),
-            None => Edition::installed(view.ours, request),
+            None => Edition::installed(view.invoker_host, request),
         };
-        let Some(edition) =
-            edition.or_else(|| self.names_something().then(Edition::unknown_program))
+        let Some(edition) = edition.or_else(|| self.is_specific().then(Edition::unknown_program))
         else {
             return Ok(None);
         };
-        let view = view.its();
-        let file = self.named.map(|named| named.file);
-        let mut conf = options::read(view, &edition, self.server.as_ref(), file, facts);
-        let Some((data, data_source)) = self.data(&conf)? else {
+        let view = view.process_host();
+        let file = self.config_argument.map(|named| named.file);
+        let mut conf = options::read_options(view, &edition, self.server.as_ref(), file, facts);
+        let Some((data, data_source)) = self.data_path(&conf)? else {
             return Ok(None);
         };
         let seen = match view.real_path(&data) {
-            Err(miss) if miss.kind == MissKind::TimedOut => {
-                return Err(MysqlNote::DataSilence {
-                    data: safe(path_bytes(&data)),
+            Err(miss) if miss.kind == HostErrorKind::TimedOut => {
+                return Err(MysqlNote::DataTimeout {
+                    data: display_safe(path_bytes(&data)),
                 }
                 .into());
             }
             found => found.unwrap_or(data),
         };
-        let data = match inside.map(|inside| inside.here(&seen)) {
+        let data = match inside.map(|inside| inside.host_path(&seen)) {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
             Some(Reading::Unknown { detail, .. }) => {
                 return Err(MysqlNote::OtherMounts { detail }.into());
             }
         };
-        if self.server.is_none() && !is_data(host, &data) {
+        if self.server.is_none() && !is_data_directory(host, &data) {
             return Ok(None);
         }
-        options::persisted(&mut conf, view, &edition, &seen, file, facts);
+        options::read_persisted(&mut conf, view, &edition, &seen, file, facts);
         if let (None, Some(directory)) = (&self.server, &self.directory) {
             let configured = conf
-                .hint("datadir")
-                .map(|value| options::within(directory, value));
-            let configured = configured.unwrap_or_else(|| match self.named {
+                .last_value("datadir")
+                .map(|value| options::resolve_path(directory, value));
+            let configured = configured.unwrap_or_else(|| match self.config_argument {
                 Some(_) => directory.clone(),
-                None => PathBuf::from(USUAL),
+                None => PathBuf::from(DEFAULT_DATA_DIRECTORY),
             });
             let configured = host.real_path(&configured).unwrap_or(configured);
             if configured != data {
-                let shown = safe(path_bytes(&data));
-                conf.hole(
-                    Why::NotCollected,
-                    match self.named {
-                        Some(named) => named.elsewhere(&configured, &data).to_string(),
+                let shown = display_safe(path_bytes(&data));
+                conf.add_gap(
+                    UnknownReason::NotCollected,
+                    match self.config_argument {
+                        Some(named) => named.other_directory_note(&configured, &data).to_string(),
                         None => {
-                            format!("the option files of this host are about another directory than {shown}")
+                            format!(
+                                "the option files of this host name another directory than {shown}"
+                            )
                         }
                     },
-                    Some(Remedy::Do(format!("start the server on {shown}, then look again"))),
+                    Some(Remedy::Do(format!(
+                        "start the server on {shown}, then check again"
+                    ))),
                 );
             }
         }
         Ok(Some(DataDirectory {
-            data,
-            seen,
+            path: data,
+            server_path: seen,
             data_source,
             server: self.server,
             edition,
@@ -157,29 +154,29 @@ impl ServerLead<'_> {
         }))
     }
 
-    /// Whether it leads to something where no server is installed.
-    fn names_something(&self) -> bool {
-        self.directory.is_some() || self.named.is_some()
+    /// Whether the lead names a process, directory or file, not just any installed server.
+    fn is_specific(&self) -> bool {
+        self.directory.is_some() || self.config_argument.is_some()
     }
 
-    fn data(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
+    fn data_path(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
         if let Some(directory) = &self.directory {
             return Ok(Some((
                 directory.clone(),
-                Source::file(safe(path_bytes(directory))),
+                Source::file(display_safe(path_bytes(directory))),
             )));
         }
         if let Some(server) = &self.server
             && let Reading::Known {
                 value: path,
                 source,
-            } = &server.works_in
+            } = &server.working_directory
         {
             return Ok(Some((path.clone(), source.clone())));
         }
         let usual = || {
             (
-                PathBuf::from(USUAL),
+                PathBuf::from(DEFAULT_DATA_DIRECTORY),
                 Source::Default {
                     of: "MySQL and MariaDB as packaged".to_owned(),
                 },
@@ -187,17 +184,19 @@ impl ServerLead<'_> {
         };
         match conf.get("datadir") {
             Some(Reading::Known { value, source }) => {
-                let path = options::within(&PathBuf::from(USUAL), &value);
+                let path = options::resolve_path(&PathBuf::from(DEFAULT_DATA_DIRECTORY), &value);
                 Ok(Some((path, source)))
             }
             Some(Reading::Unknown { detail, .. }) => match &self.server {
-                Some(server) => Err(MysqlNote::NoHome {
+                Some(server) => Err(MysqlNote::UnknownDataDirectory {
                     pid: server.pid,
                     detail,
                 }
                 .into()),
-                None => match self.named {
-                    Some(named) => Err(named.unused(MysqlNote::NoDataDirectory { detail }).into()),
+                None => match self.config_argument {
+                    Some(named) => Err(named
+                        .unused_note(MysqlNote::NoDataDirectory { detail })
+                        .into()),
                     None => Ok(Some(usual())),
                 },
             },
@@ -207,33 +206,32 @@ impl ServerLead<'_> {
 }
 
 impl DataDirectory {
-    /// Whether a file says where the data are.
-    pub fn is_named_in_files(&self) -> bool {
-        self.conf.hint("datadir").is_some()
+    /// Whether the data directory comes from an option file.
+    pub fn is_set_in_files(&self) -> bool {
+        self.conf.last_value("datadir").is_some()
     }
 
-    /// Proves that no server runs on it; the error says why that is unknown.
-    pub fn is_stopped(
+    /// Proves that no server runs on it; the error says why that is unproven.
+    pub fn prove_stopped(
         &self,
         view: &OwnerView<'_>,
         unproven: &[Unproven],
     ) -> Result<(), ServerNote> {
-        match self.runs(view.its(), unproven) {
+        match self.is_running(view.process_host(), unproven) {
             Reading::Known { value: false, .. } => Ok(()),
-            Reading::Known { value: true, .. } => Err(ServerNote::Runs),
-            Reading::Unknown { detail, .. } => Err(ServerNote::MayRun { detail }),
+            Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
+            Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
         }
     }
 
-    /// Whether the process behind the lead serves the directory. A stranger can start a process in
-    /// any directory that he may enter. He cannot own a directory of the server's user, nor open
-    /// the system tablespace in it.
-    pub fn proof(&self, view: &OwnerView<'_>) -> Proof {
+    /// Whether the lead's process serves the directory. Anyone can start a process in a directory
+    /// that he may enter, but only the server's user owns it and has its system tablespace open.
+    pub fn prove_served(&self, view: &OwnerView<'_>) -> Proof {
         let Some(server) = &self.server else {
             return Proof::NoServer;
         };
-        let host = view.its();
-        let shown = safe(path_bytes(&self.data));
+        let host = view.process_host();
+        let shown = display_safe(path_bytes(&self.path));
         let (pid, uid) = (server.pid, server.uid);
         let unreadable = |what: &str| {
             let detail = format!("process {pid} may serve {shown}: {what} cannot be read");
@@ -242,7 +240,13 @@ impl DataDirectory {
                 detail,
             })
         };
-        match inside::owner(host, view.inside, &self.seen, &self.data, uid) {
+        match mount_namespace::directory_owner(
+            host,
+            view.namespace,
+            &self.server_path,
+            &self.path,
+            uid,
+        ) {
             Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
                 let note = MysqlNote::OtherOwner {
@@ -251,65 +255,68 @@ impl DataDirectory {
                     data: shown,
                     owner,
                 };
-                return Proof::Elsewhere(note.into());
+                return Proof::Contradicted(note.into());
             }
             Err(_) => return unreadable("the owner of the directory"),
         }
+        // InnoDB keeps the system tablespace there, if it is set.
         let home = self
             .conf
-            .hint("innodb_data_home_dir")
-            .map(|value| options::within(&self.seen, value));
-        let tablespace = home.unwrap_or_else(|| self.seen.clone()).join("ibdata1");
+            .last_value("innodb_data_home_dir")
+            .map(|value| options::resolve_path(&self.server_path, value));
+        let tablespace = home
+            .unwrap_or_else(|| self.server_path.clone())
+            .join("ibdata1");
         let holds = host
             .stat(&tablespace)
-            .and_then(|found| process::holds(host, pid, &found));
+            .and_then(|found| process::has_file_open(host, pid, &found));
         match holds {
             Ok(true) => Proof::Serves,
-            Err(miss) if miss.kind != MissKind::Absent => unreadable("what it has open"),
+            Err(miss) if miss.kind != HostErrorKind::Absent => unreadable("its open files"),
             Ok(false) | Err(_) => {
-                Proof::Elsewhere(MysqlNote::NoTablespace { pid, data: shown }.into())
+                Proof::Contradicted(MysqlNote::NoTablespace { pid, data: shown }.into())
             }
         }
     }
 
-    /// Whether a server runs on it: the one that was proven to, or maybe one that could not be.
-    fn runs(&self, host: &dyn Host, unproven: &[Unproven]) -> Reading<bool> {
+    /// Known only if a server was proven to run, or no unproven process may be its server.
+    fn is_running(&self, host: &dyn Host, unproven: &[Unproven]) -> Reading<bool> {
         if let Some(server) = &self.server {
             return Reading::known(true, Source::file(format!("/proc/{}", server.pid)));
         }
-        let owner = host.stat(&self.seen).ok().map(|stat| stat.uid);
+        let owner = host.stat(&self.server_path).ok().map(|stat| stat.uid);
         let may = |one: &&Unproven| {
             one.uid
                 .is_none_or(|uid| uid == 0 || owner.is_none_or(|owner| owner == u64::from(uid)))
         };
         match unproven.iter().find(may) {
-            Some(one) => {
-                Reading::unknown(Why::Denied, one.detail.clone()).or_try(Remedy::RunAsRoot)
-            }
+            Some(one) => Reading::unknown(UnknownReason::Denied, one.detail.clone())
+                .with_remedy(Remedy::RunAsRoot),
             None => Reading::known(false, Source::file("/proc")),
         }
     }
 
-    /// Records everything about the server; the processes are those that may serve this or another
-    /// directory.
-    pub fn put(self, view: &OwnerView<'_>, unproven: &[Unproven], facts: &mut FactSet) {
-        let inside = view.inside;
-        let view = view.its();
-        let shown = safe(path_bytes(&self.data));
+    /// `unproven` are processes that may serve this or another directory.
+    pub fn record(self, view: &OwnerView<'_>, unproven: &[Unproven], facts: &mut FactSet) {
+        let inside = view.namespace;
+        let view = view.process_host();
+        let shown = display_safe(path_bytes(&self.path));
         let subject = Subject::cluster(&*shown);
-        facts.is_of(&subject, Area::Mysql);
-        let running = self.runs(view, unproven);
-        let remedy = Remedy::Do(format!("restart the server on {shown}, then look again"));
-        let started = self.server.as_ref().and_then(|server| server.started);
+        facts.set_area(&subject, Area::Mysql);
+        let running = self.is_running(view, unproven);
+        let remedy = Remedy::Do(format!("restart the server on {shown}, then check again"));
+        let started = self.server.as_ref().and_then(|server| server.start_time);
         let conf = if running.value() == Some(&false) {
             self.conf.clone()
         } else {
-            self.conf
-                .doubt(|path| start::changed(view, started, path), Some(&remedy))
+            self.conf.certain_part(
+                |path| start_time::change_since_start(view, started, path),
+                Some(&remedy),
+            )
         };
 
-        facts.put(&subject, &mysql::RUNNING, running.clone());
-        facts.put(
+        facts.insert(&subject, &mysql::RUNNING, running.clone());
+        facts.insert(
             &subject,
             &cluster::KIND,
             self.edition
@@ -317,67 +324,66 @@ impl DataDirectory {
                 .clone()
                 .map(super::edition::ProductLine::kind),
         );
-        facts.know(
+        facts.insert_known(
             &subject,
             &mysql::NAME,
             self.name(&shown),
             self.data_source.clone(),
         );
-        facts.put(&subject, &mysql::USER, self.owner(view));
+        facts.insert(&subject, &mysql::USER, self.owner(view));
         let preloaded = match &self.server {
-            Some(server) => server.preloaded.clone(),
-            None => servers::not_running(running.value()),
+            Some(server) => server.preloaded_library.clone(),
+            None => servers::preload_without_server(running.value()),
         };
-        facts.put(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
-        let answer = self
-            .server
-            .as_ref()
-            .map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
+        facts.insert(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
+        let answer = self.server.as_ref().map(|server| {
+            server::query_variables(view, &self.edition, server, &conf, &self.server_path)
+        });
         PathInputs {
             host: view,
-            inside,
-            seen: &self.seen,
+            namespace: inside,
+            server_data_path: &self.server_path,
             conf: &conf,
             answer: answer.as_ref(),
             name: &self.name(&shown),
             edition: &self.edition,
-            data: &self.data,
+            data_path: &self.path,
             data_source: &self.data_source,
         }
-        .put(&subject, facts);
-        if let Some(VariablesReply::Told(_, source @ Source::Server { socket })) = &answer {
-            facts.know(&subject, &mysql::SOCKET, socket.clone(), source.clone());
+        .record(&subject, facts);
+        if let Some(VariablesReply::Variables(_, source @ Source::Server { socket })) = &answer {
+            facts.insert_known(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }
         for setting in settings::ALL.iter() {
             let chosen = self.in_force(setting, &conf, answer.as_ref(), &shown, facts);
-            setting.put(facts, &subject, chosen, &self.edition);
+            setting.record(facts, &subject, chosen, &self.edition);
         }
-        counters::put(facts, &subject, answer.as_ref());
+        counters::record(facts, &subject, answer.as_ref());
         let unsaid = |name: &str| {
             answer
                 .as_ref()
                 .is_none_or(|answer| answer.get(name).is_none())
         };
         if unsaid("innodb_flush_method") {
-            self.chosen_method(&conf, &subject, facts);
+            self.record_dedicated_default(&conf, &subject, facts);
         }
-        for key in BY_METHOD
+        for key in SET_BY_FLUSH_METHOD
             .into_iter()
             .filter(|(name, _)| unsaid(name))
             .map(|(_, key)| key)
         {
-            decided_by_method(key, &conf, &subject, facts);
+            mark_set_by_flush_method(key, &conf, &subject, facts);
         }
-        facts.put(
+        facts.insert(
             &subject,
             &mysql::REDO_IGNORED,
-            redo::ignored(&self.conf, &self.edition),
+            redo::ignored_settings(&self.conf, &self.edition),
         );
-        facts.put(&subject, &mysql::VERSION, self.edition.version);
+        facts.insert(&subject, &mysql::VERSION, self.edition.version);
     }
 
-    /// The source of a setting in force: the line that sets it where the server agrees, else the
-    /// server. If the server said nothing, changes since its start are unknown.
+    /// The value in force, with the line that sets it if the server agrees, else from the server.
+    /// Without its answer, changes since its start are unknown.
     fn in_force(
         &self,
         setting: &ServerVariable,
@@ -389,11 +395,13 @@ impl DataDirectory {
         let name = setting.name;
         let written = self.conf.get(name);
         let text = setting.in_force(written.clone(), &self.edition);
-        let written_word = text.value().map(|text| setting.spelled(text.as_bytes()));
+        let written_word = text
+            .value()
+            .map(|text| setting.canonical_value(text.as_bytes()));
         if let Some(told) = answer.and_then(|answer| answer.get(name)) {
             let told_word = told
                 .value()
-                .map(|value| setting.spelled(value))
+                .map(|value| setting.canonical_value(value))
                 .unwrap_or_default();
             if written_word.as_ref() == Some(&told_word) {
                 return written;
@@ -401,7 +409,7 @@ impl DataDirectory {
             if let (Some(place), Some(word)) =
                 (written.as_ref().and_then(Reading::source), written_word)
             {
-                facts.warn(MysqlNote::OtherValue {
+                facts.add_note(MysqlNote::OtherValue {
                     server: self.name(shown),
                     setting: name,
                     written: word,
@@ -413,7 +421,7 @@ impl DataDirectory {
         }
         let certain = certain.get(name);
         match answer {
-            Some(VariablesReply::Silent(why, detail, remedy))
+            Some(VariablesReply::NoReply(why, detail, remedy))
                 if setting.is_dynamic(&self.edition)
                     && setting.in_force(certain.clone(), &self.edition).is_known() =>
             {
@@ -421,19 +429,22 @@ impl DataDirectory {
                 let detail = format!(
                     "{name} was {word} when the server started; SET GLOBAL may have changed it: {detail}"
                 );
-                Some(Reading::unknown(*why, detail).or_try(remedy.clone()))
+                Some(Reading::unknown(*why, detail).with_remedy(remedy.clone()))
             }
             _ => certain,
         }
     }
 
-    /// MySQL 8.0 itself chooses O_DIRECT_NO_FSYNC on a dedicated server where nothing sets the
-    /// method (MySQL 8.0 manual, innodb_dedicated_server; 8.4 does not any more).
-    fn chosen_method(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
-        let is_80 = self.edition.known().is_some_and(|(line, version)| {
-            line == super::edition::ProductLine::Mysql
-                && (version.number(0), version.number(1)) == (8, 0)
-        });
+    /// With innodb_dedicated_server and no explicit method MySQL 8.0 chooses O_DIRECT_NO_FSYNC
+    /// (MySQL 8.0 manual); 8.4 does not.
+    fn record_dedicated_default(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
+        let is_80 = self
+            .edition
+            .product_and_version()
+            .is_some_and(|(line, version)| {
+                line == super::edition::ProductLine::Mysql
+                    && (version.number(0), version.number(1)) == (8, 0)
+            });
         if !is_80 || conf.get("innodb_flush_method").is_some() {
             return;
         }
@@ -442,7 +453,7 @@ impl DataDirectory {
                 value: true,
                 source,
             } => {
-                facts.know(
+                facts.insert_known(
                     subject,
                     &mysql::FLUSH_METHOD,
                     FlushMethod::DirectNoFsync,
@@ -451,14 +462,15 @@ impl DataDirectory {
             }
             Reading::Known { .. }
             | Reading::Unknown {
-                why: Why::Absent, ..
+                why: UnknownReason::Absent,
+                ..
             } => {}
             Reading::Unknown {
                 why,
                 detail,
                 remedy,
             } => {
-                facts.put(
+                facts.insert(
                     subject,
                     &mysql::FLUSH_METHOD,
                     Reading::Unknown {
@@ -476,7 +488,7 @@ impl DataDirectory {
             .edition
             .line
             .value()
-            .map_or("mysql", |line| line.kind().word());
+            .map_or("mysql", |line| line.kind().as_str());
         match self.edition.version.value() {
             Some(version) => format!(
                 "{line} {}.{} in {shown}",
@@ -487,26 +499,25 @@ impl DataDirectory {
         }
     }
 
-    /// Who owns the data directory.
     fn owner(&self, host: &dyn Host) -> Reading<String> {
-        let shown = safe(path_bytes(&self.data));
-        let uid = match host.stat(&self.seen) {
+        let shown = display_safe(path_bytes(&self.path));
+        let uid = match host.stat(&self.server_path) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
-            Err(miss) => return refused(&miss, &shown),
+            Err(miss) => return error_reading(&miss, &shown),
         };
         let Some(uid) = uid else {
-            return Reading::unknown(Why::Malformed, format!("the owner of {shown}"));
+            return Reading::unknown(UnknownReason::Malformed, format!("the owner of {shown}"));
         };
         match host.ask(&Question::UserName(uid)) {
-            Ok(name) => Reading::known(safe(&name), Source::call(format!("stat {shown}"))),
-            Err(miss) => refused(&miss, &format!("the name of user {uid}")),
+            Ok(name) => Reading::known(display_safe(&name), Source::call(format!("stat {shown}"))),
+            Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
         }
     }
 }
 
-/// The settings that `innodb_flush_method`, where it is set, sets too from 11 on (MariaDB 11.0
-/// release notes).
-const BY_METHOD: [(&str, &Key<bool>); 2] = [
+/// From MariaDB 11 on an explicit `innodb_flush_method` sets these too (MariaDB 11.0 release
+/// notes).
+const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
     ("innodb_data_file_buffering", &mysql::DATA_FILE_BUFFERING),
     (
         "innodb_log_file_write_through",
@@ -514,10 +525,15 @@ const BY_METHOD: [(&str, &Key<bool>); 2] = [
     ),
 ];
 
-/// Only the server knows the final value of such a setting.
-fn decided_by_method(key: &Key<bool>, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
+/// Only the server knows their final value.
+fn mark_set_by_flush_method(key: &Key<bool>, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
     if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
-        let detail = "innodb_flush_method is set and sets it too; ask the running server";
-        facts.put(subject, key, Reading::unknown(Why::Ambiguous, detail));
+        let detail =
+            "innodb_flush_method is set and changes this too; only the running server reports it";
+        facts.insert(
+            subject,
+            key,
+            Reading::unknown(UnknownReason::Ambiguous, detail),
+        );
     }
 }

@@ -2,9 +2,8 @@
 //! then persisted settings (manuals of MySQL and MariaDB, *Using Option Files*;
 //! mysys/my_default.c).
 //!
-//! The allow-list of keys is applied by the host. A file that the server may read but walwise does
-//! not, such as one in a home directory, is a hole where it exists. A server ignores a
-//! world-writable option file.
+//! The host applies the allow-list of keys. An existing file that the server may read but walwise
+//! does not, such as one in a home directory, is a gap. Servers ignore world-writable option files.
 
 use std::path::{Path, PathBuf};
 
@@ -13,25 +12,24 @@ use super::process::{self, MysqldProcess};
 use super::settings;
 use crate::databases::conf::Conf;
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{FactSet, Note, Reading, Remedy, Source, Why};
-use crate::host::{Dialect, Host, Miss, MissKind, path_bytes, path_of};
-use crate::refusal::refused;
-use crate::text::safe;
-use crate::truth::Truth;
+use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
+use crate::host::{Dialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
+use crate::refusal::error_reading;
+use crate::ternary::Ternary;
+use crate::text::display_safe;
 
-/// The deepest nesting of includes; the servers skip deeper ones.
+/// The nesting limit of the servers, which skip deeper includes.
 const DEPTH: usize = 10;
-/// The largest number of files that are read, however they include each other.
+/// Bounds the number of files, even if they include each other.
 const FILES: usize = 256;
-/// Option files that every build reads.
-const USUAL: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
-/// The option file of builds with this SYSCONFDIR.
-const BUILT_IN: &str = "/usr/etc/my.cnf";
+/// Read by every build.
+const STANDARD_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
+/// Read by builds with this SYSCONFDIR.
+const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
 
-/// The configuration of a server, or of what is installed. Without a known data directory, its
-/// persisted settings are left to [`persisted`]. `named` is the file that the user named as its
-/// `--defaults-file`.
-pub fn read(
+/// The configuration of a server, or of an installed one. While the data directory is unknown,
+/// persisted settings are left to [`read_persisted`]. `named` is a file used as `--defaults-file`.
+pub fn read_options(
     host: &dyn Host,
     edition: &Edition,
     server: Option<&MysqldProcess>,
@@ -45,7 +43,7 @@ pub fn read(
             .map(<[u8]>::to_vec)
             .or_else(|| s.variable("MYSQL_GROUP_SUFFIX"))
     }) {
-        groups.suffix = Some(safe(&suffix).to_ascii_lowercase());
+        groups.suffix = Some(display_safe(&suffix).to_ascii_lowercase());
     }
     let mut reader = OptionFileReader {
         host,
@@ -53,21 +51,21 @@ pub fn read(
         conf: &mut conf,
         groups,
         depth: 0,
-        full: false,
+        is_limit_reached: false,
     };
     match named {
-        Some(path) => reader.named(path),
-        None => reader.files(server),
+        Some(path) => reader.read_named_file(path),
+        None => reader.read_standard_files(server),
     }
     if let Some(server) = server {
-        reader.arguments(server);
+        reader.read_arguments(server);
     }
     conf
 }
 
 /// Adds MySQL's persisted settings (SET PERSIST) from the data directory, which the server reads
-/// last, if at all.
-pub fn persisted(
+/// last.
+pub fn read_persisted(
     conf: &mut Conf,
     host: &dyn Host,
     edition: &Edition,
@@ -79,10 +77,10 @@ pub fn persisted(
         return;
     }
     let groups = Groups::new(edition);
-    // If that is uncertain it counts as read, which is the default.
+    // Reading it is the default, so an unclear switch counts as on.
     let load = conf
         .get("persisted_globals_load")
-        .and_then(|load| load.value().map(|word| safe(word)));
+        .and_then(|load| load.value().map(|word| display_safe(word)));
     let ignored =
         load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
     let mut reader = OptionFileReader {
@@ -91,19 +89,19 @@ pub fn persisted(
         conf,
         groups,
         depth: 0,
-        full: false,
+        is_limit_reached: false,
     };
     if !ignored {
-        reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
+        reader.read_optional_file(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
     }
-    // Some packages make the data directory the home of the server's user. A server with
-    // `--defaults-file` reads no other file.
+    // Some packages make the data directory the home of the server's user. With `--defaults-file`
+    // the server reads no other file.
     if named.is_none() {
-        reader.unread(&data.join(".my.cnf"));
+        reader.skip_file(&data.join(".my.cnf"));
     }
 }
 
-/// The groups that a server reads.
+/// The option groups that a server reads.
 struct Groups {
     line: Option<ProductLine>,
     series: Option<String>,
@@ -123,7 +121,7 @@ impl Groups {
         }
     }
 
-    fn read(&self, group: &str) -> Truth {
+    fn is_read(&self, group: &str) -> Ternary {
         let plain = self
             .suffix
             .as_deref()
@@ -131,31 +129,31 @@ impl Groups {
         [Some(group), plain]
             .into_iter()
             .flatten()
-            .fold(Truth::False, |found, name| found.or(self.has(name)))
+            .fold(Ternary::False, |found, name| found.or(self.matches(name)))
     }
 
-    fn has(&self, group: &str) -> Truth {
+    fn matches(&self, group: &str) -> Ternary {
         let mariadb = match self.line {
-            Some(line) => Truth::from(line == ProductLine::Mariadb),
-            None => Truth::Unknown,
+            Some(line) => Ternary::from(line == ProductLine::Mariadb),
+            None => Ternary::Unknown,
         };
         match group {
-            "mysqld" | "server" => Truth::True,
+            "mysqld" | "server" => Ternary::True,
             "mariadb" | "mariadbd" | "client-server" | "galera" => mariadb,
             _ => {
                 let Some((name, series)) = group.split_once('-') else {
-                    return Truth::False;
+                    return Ternary::False;
                 };
                 let versioned = series.starts_with(|c: char| c.is_ascii_digit());
                 let line = match name {
-                    "mysqld" => Truth::True,
+                    "mysqld" => Ternary::True,
                     "mariadb" | "mariadbd" => mariadb,
-                    _ => return Truth::False,
+                    _ => return Ternary::False,
                 };
                 match &self.series {
-                    _ if !versioned => Truth::False,
-                    Some(ours) => line.and(Truth::from(ours == series)),
-                    None => line.and(Truth::Unknown),
+                    _ if !versioned => Ternary::False,
+                    Some(ours) => line.and(Ternary::from(ours == series)),
+                    None => line.and(Ternary::Unknown),
                 }
             }
         }
@@ -168,43 +166,45 @@ struct OptionFileReader<'a> {
     conf: &'a mut Conf,
     groups: Groups,
     depth: usize,
-    /// Whether the limit of files is reached.
-    full: bool,
+    /// The limit of files is reached and noted.
+    is_limit_reached: bool,
 }
 
 impl OptionFileReader<'_> {
-    fn files(&mut self, server: Option<&MysqldProcess>) {
+    fn read_standard_files(&mut self, server: Option<&MysqldProcess>) {
         let option = |name| {
             server
                 .and_then(|server| server.option(name))
-                .map(process::path)
+                .map(process::option_path)
         };
         if server.is_some_and(|server| server.option("no_defaults").is_some()) {
             return;
         }
         if let Some(path) = option("defaults_file") {
-            return self.named(&path);
+            return self.read_named_file(&path);
         }
-        for path in USUAL {
-            self.optional(Path::new(path), Dialect::Mysql);
+        for path in STANDARD_FILES {
+            self.read_optional_file(Path::new(path), Dialect::Mysql);
         }
-        self.unread(Path::new(BUILT_IN));
+        self.skip_file(Path::new(SYSCONFDIR_FILE));
         if let Some(server) = server {
             let home = ["MARIADB_HOME", "MYSQL_HOME"]
                 .iter()
                 .find_map(|name| server.variable(name));
             match (home, &server.environment) {
-                (Some(home), _) => self.optional(&path_of(home).join("my.cnf"), Dialect::Mysql),
-                (None, Err(miss)) => self.hole(miss, &format!("/proc/{}/environ", server.pid)),
+                (Some(home), _) => {
+                    self.read_optional_file(&path_from_bytes(home).join("my.cnf"), Dialect::Mysql);
+                }
+                (None, Err(miss)) => self.add_gap(miss, &format!("/proc/{}/environ", server.pid)),
                 (None, Ok(_)) => {}
             }
         }
         if let Some(path) = option("defaults_extra_file") {
-            self.named(&path);
+            self.read_named_file(&path);
         }
     }
 
-    fn arguments(&mut self, server: &MysqldProcess) {
+    fn read_arguments(&mut self, server: &MysqldProcess) {
         match &server.options {
             Ok(options) => {
                 for (name, value) in options {
@@ -215,72 +215,70 @@ impl OptionFileReader<'_> {
                     );
                 }
             }
-            Err(miss) => self.hole(miss, &format!("/proc/{}/cmdline", server.pid)),
+            Err(miss) => self.add_gap(miss, &format!("/proc/{}/cmdline", server.pid)),
         }
     }
 
-    /// A file that the server was told to read. A relative path refers to a directory that is no
-    /// longer known.
-    fn named(&mut self, path: &Path) {
-        let shown = safe(path_bytes(path));
+    /// A file named by an option. A relative path starts at a directory that is no longer known.
+    fn read_named_file(&mut self, path: &Path) {
+        let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.unknown(format!(
-                "{shown}: an option file relative to where the server was started"
+            return self.add_ambiguity(format!(
+                "{shown}: option file relative to the server's unknown start directory"
             ));
         }
         if self
             .host
             .config(path, Dialect::Mysql)
-            .is_err_and(|miss| miss.kind == MissKind::Absent)
+            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         {
-            return self.broken(ServerNote::NoInclude { path: shown });
+            return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
         }
-        self.file(path, Dialect::Mysql);
+        self.read_file(path, Dialect::Mysql);
     }
 
-    /// A file that may be absent.
-    fn optional(&mut self, path: &Path, dialect: Dialect) {
-        if self.full {
-            return self.beyond();
+    fn read_optional_file(&mut self, path: &Path, dialect: Dialect) {
+        if self.is_limit_reached {
+            return self.note_file_limit();
         }
         if self
             .host
             .config(path, dialect)
-            .is_err_and(|miss| miss.kind == MissKind::Absent)
+            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         {
             let holder = path
                 .ancestors()
                 .skip(1)
                 .find(|above| self.host.stat(above).is_ok());
-            self.conf.end(holder.unwrap_or(path));
+            self.conf.mark_file_end(holder.unwrap_or(path));
         } else {
-            self.file(path, dialect);
+            self.read_file(path, dialect);
         }
     }
 
-    /// A file that is not read here, and that the server may read where it exists.
-    fn unread(&mut self, path: &Path) {
+    /// A file that is not read; a gap if it exists.
+    fn skip_file(&mut self, path: &Path) {
         if self.host.stat(path).is_ok() {
-            self.unknown(format!(
-                "{} exists, and it is unknown whether the server reads it",
-                safe(path_bytes(path))
+            self.add_ambiguity(format!(
+                "{} exists; whether the server reads it is unknown",
+                display_safe(path_bytes(path))
             ));
         }
     }
 
-    fn file(&mut self, path: &Path, dialect: Dialect) {
-        let shown = safe(path_bytes(path));
-        if self.full {
-            return self.beyond();
+    fn read_file(&mut self, path: &Path, dialect: Dialect) {
+        let shown = display_safe(path_bytes(path));
+        if self.is_limit_reached {
+            return self.note_file_limit();
         }
         if self.conf.count_file() > FILES {
-            self.full = true;
-            return self.broken(ServerNote::FilesBeyondBound { file: shown });
+            self.is_limit_reached = true;
+            return self.add_rejected_file(ServerNote::FilesBeyondBound { file: shown });
         }
         let settings = match self.host.config(path, dialect) {
-            // Most files say nothing that counts, and each question more is a way to a child and
-            // back.
-            Ok(settings) if settings.is_empty() => return self.conf.end(path),
+            // Most files set nothing relevant, and each further question is a round trip to a
+            // child.
+            Ok(settings) if settings.is_empty() => return self.conf.mark_file_end(path),
             settings => settings,
         };
         if self
@@ -288,96 +286,96 @@ impl OptionFileReader<'_> {
             .stat(path)
             .is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0)
         {
-            self.facts.warn(MysqlNote::PublicFile { file: shown });
-            return self.conf.end(path);
+            self.facts.add_note(MysqlNote::PublicFile { file: shown });
+            return self.conf.mark_file_end(path);
         }
         let settings = match settings {
             Ok(settings) => settings,
-            Err(miss) => return self.hole(&miss, &shown),
+            Err(miss) => return self.add_gap(&miss, &shown),
         };
         for setting in settings {
             let key = String::from_utf8_lossy(&setting.key).into_owned();
-            let there = || path_of(setting.value.clone());
+            let there = || path_from_bytes(setting.value.clone());
             let source = Source::line(&*shown, setting.line);
             match (key.as_str(), key.rsplit_once('.')) {
-                ("include", _) => self.include(&there()),
-                ("includedir", _) => self.directory(&there()),
+                ("include", _) => self.read_include(&there()),
+                ("includedir", _) => self.read_directory(&there()),
                 (_, Some(("persisted", name))) => self.set(name, &setting.value, &source),
-                (_, Some((group, name))) => match self.groups.read(group) {
-                    Truth::True => self.set(name, &setting.value, &source),
-                    Truth::False => {}
-                    Truth::Unknown => {
+                (_, Some((group, name))) => match self.groups.is_read(group) {
+                    Ternary::True => self.set(name, &setting.value, &source),
+                    Ternary::False => {}
+                    Ternary::Unknown => {
                         let detail = format!(
-                            "{source}: it is unknown whether the server reads the group [{}]",
-                            safe(group.as_bytes())
+                            "{source}: whether the server reads group [{}] is unknown",
+                            display_safe(group.as_bytes())
                         );
-                        self.conf.unclear(bare(name).0, detail);
+                        self.conf.set_unknown_suffix(strip_prefixes(name).0, detail);
                     }
                 },
-                _ => self.broken(MysqlNote::NoOptions {
+                _ => self.add_rejected_file(MysqlNote::NoOptions {
                     file: shown.clone(),
                 }),
             }
         }
-        self.conf.end(path);
+        self.conf.mark_file_end(path);
     }
 
-    fn include(&mut self, path: &Path) {
-        let shown = safe(path_bytes(path));
+    fn read_include(&mut self, path: &Path) {
+        let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.unknown(format!(
-                "{shown}: an include relative to where the server was started"
+            return self.add_ambiguity(format!(
+                "{shown}: include relative to the server's unknown start directory"
             ));
         }
         if self.depth >= DEPTH {
-            return self.facts.warn(MysqlNote::Depth { file: shown });
+            return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
         }
         self.depth += 1;
-        self.optional(path, Dialect::Mysql);
+        self.read_optional_file(path, Dialect::Mysql);
         self.depth -= 1;
     }
 
-    /// Files whose names end in `.cnf`, in the order of their bytes.
-    fn directory(&mut self, path: &Path) {
-        let shown = safe(path_bytes(path));
+    /// `*.cnf` in byte order.
+    fn read_directory(&mut self, path: &Path) {
+        let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.unknown(format!(
-                "{shown}: an include relative to where the server was started"
+            return self.add_ambiguity(format!(
+                "{shown}: include relative to the server's unknown start directory"
             ));
         }
         if self.depth >= DEPTH {
-            return self.facts.warn(MysqlNote::Depth { file: shown });
+            return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
         }
         let mut names = match self.host.list(path) {
             Ok(names) => names,
-            Err(miss) if miss.kind == MissKind::Absent => {
-                return self.broken(ServerNote::NoInclude { path: shown });
+            Err(miss) if miss.kind == HostErrorKind::Absent => {
+                return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
             }
-            Err(miss) => return self.hole(&miss, &shown),
+            Err(miss) => return self.add_gap(&miss, &shown),
         };
         names.retain(|name| path_bytes(Path::new(name)).ends_with(b".cnf"));
         names.sort();
         self.depth += 1;
         for name in names {
-            if self.full {
-                self.beyond();
+            if self.is_limit_reached {
+                self.note_file_limit();
                 break;
             }
             let file = path.join(name);
             let is_directory = self.host.config(&file, Dialect::Mysql).is_err()
                 && self.host.stat(&file).is_ok_and(|stat| stat.is_dir());
             if !is_directory {
-                self.file(&file, Dialect::Mysql);
+                self.read_file(&file, Dialect::Mysql);
             }
         }
         self.depth -= 1;
-        self.conf.end(path);
+        self.conf.mark_file_end(path);
     }
 
-    /// One setting with its prefixes resolved as my_getopt does. An empty value is an unknown one,
-    /// except for log_bin, where it switches the log off.
+    /// Resolves prefixes as my_getopt does. An empty value counts as unknown, except for log_bin,
+    /// which it switches off.
     fn set(&mut self, name: &str, value: &[u8], source: &Source) {
-        let (name, turned) = bare(name);
+        let (name, turned) = strip_prefixes(name);
         let is_zero = value == b"0";
         let value = match turned {
             Some(on) if on != is_zero => b"1".as_slice(),
@@ -387,49 +385,50 @@ impl OptionFileReader<'_> {
             None => value,
         };
         if value.is_empty() && name != "log_bin" && name != "binlog_storage_engine" {
-            let name = safe(name.as_bytes());
-            return self.conf.unclear(
-                &*name,
-                format!("{source}: what it sets {name} to cannot be told"),
-            );
+            let name = display_safe(name.as_bytes());
+            return self
+                .conf
+                .set_unknown_suffix(&*name, format!("{source}: its value for {name} is unclear"));
         }
         self.conf.set(name, value, source.clone());
     }
 
-    /// Notes once that further files are unknown.
-    fn beyond(&mut self) {
-        self.conf.hole(
-            Why::NotCollected,
-            "more files are included than walwise reads",
+    /// Adds one gap for all files beyond the limit.
+    fn note_file_limit(&mut self) {
+        self.conf.add_gap(
+            UnknownReason::NotCollected,
+            "more included files than walwise reads",
             None,
         );
     }
 
-    fn hole(&mut self, miss: &Miss, what: &str) {
+    fn add_gap(&mut self, miss: &HostError, what: &str) {
         if let Reading::Unknown {
             why,
             detail,
             remedy,
-        } = refused::<()>(miss, what)
+        } = error_reading::<()>(miss, what)
         {
-            self.conf.hole(why, detail, remedy);
+            self.conf.add_gap(why, detail, remedy);
         }
     }
 
-    fn unknown(&mut self, detail: String) {
-        self.conf.hole(Why::Ambiguous, detail, None::<Remedy>);
+    fn add_ambiguity(&mut self, detail: String) {
+        self.conf
+            .add_gap(UnknownReason::Ambiguous, detail, None::<Remedy>);
     }
 
-    /// A configuration that the server would refuse, so it runs with another one than is written.
-    fn broken(&mut self, note: impl Into<Note>) {
+    /// The server would refuse these files, so a running one was started with others.
+    fn add_rejected_file(&mut self, note: impl Into<Note>) {
         let note = note.into();
-        self.conf.hole(Why::Malformed, note.to_string(), None);
-        self.facts.warn(note);
+        self.conf
+            .add_gap(UnknownReason::Malformed, note.to_string(), None);
+        self.facts.add_note(note);
     }
 }
 
-/// A name without its prefixes, and whether the last of them switches on or off.
-fn bare(name: &str) -> (&str, Option<bool>) {
+/// The name without prefixes, and the switch that they imply.
+fn strip_prefixes(name: &str) -> (&str, Option<bool>) {
     let (mut name, mut turned) = (name, None);
     loop {
         let prefixes = [
@@ -448,7 +447,7 @@ fn bare(name: &str) -> (&str, Option<bool>) {
     }
 }
 
-/// The path in a setting, resolved against the directory for relative paths.
-pub fn within(base: &Path, value: &[u8]) -> PathBuf {
-    base.join(path_of(value.to_vec()))
+/// A relative path starts at `base`.
+pub fn resolve_path(base: &Path, value: &[u8]) -> PathBuf {
+    base.join(path_from_bytes(value.to_vec()))
 }

@@ -1,49 +1,45 @@
-//! Running servers: their options, the files they were told to read, their working directory and
-//! start time.
+//! Running servers: options, environment, working directory and start time.
 //!
-//! Only allow-listed options and variables arrive here, in one form. A server changes into its data
-//! directory when it starts, so its working directory is the data directory, whatever the files say
-//! now (my_setwd(mysql_real_data_home) in mysqld.cc of both).
+//! The host passes on allow-listed options and variables only, normalised. A server changes into
+//! its data directory when it starts, so its working directory is the data directory, whatever the
+//! files say now (my_setwd(mysql_real_data_home) in mysqld.cc of both).
 
 use std::path::{Path, PathBuf};
 
 use super::edition;
 use crate::collector::Request;
 use crate::databases::servers::{self, ServerProcess, Unproven};
-use crate::databases::start;
+use crate::databases::start_time;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, Miss, MissKind, Moment, Question, Stat, path_of};
-use crate::refusal::refused;
-use crate::text::raw;
+use crate::host::{Host, HostError, HostErrorKind, Moment, Question, Stat, path_from_bytes};
+use crate::refusal::error_reading;
+use crate::text::original_bytes;
 
-/// Options by name; the value is `None` where it is not passed on.
+/// Options by name; the value is `None` if the host redacted it.
 type CommandLineOptions = Vec<(String, Option<Vec<u8>>)>;
 
 #[derive(Debug)]
 pub struct MysqldProcess {
     pub pid: u32,
-    /// The user id of the process, which its files are read as.
+    /// The uid for reading its files.
     pub uid: u32,
-    /// Its options in their order.
-    pub options: Result<CommandLineOptions, Miss>,
-    /// Its variables, in the form of [`Question::Environment`].
-    pub environment: Result<Vec<u8>, Miss>,
-    /// The program that it runs.
+    pub options: Result<CommandLineOptions, HostError>,
+    /// In the form of [`Question::Environment`].
+    pub environment: Result<Vec<u8>, HostError>,
     pub program: Reading<PathBuf>,
-    pub works_in: Reading<PathBuf>,
-    pub started: Option<Moment>,
-    /// A preloaded library that turns fsync into nothing, or `none`.
-    pub preloaded: Reading<String>,
+    pub working_directory: Reading<PathBuf>,
+    pub start_time: Option<Moment>,
+    /// A preloaded library that disables fsync, or `none`.
+    pub preloaded_library: Reading<String>,
 }
 
 impl MysqldProcess {
-    /// Where the options were read.
     pub fn command_line(&self) -> Source {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 
-    /// The value of an option; of options that name files the first one counts.
+    /// The first occurrence, which counts for options that name files.
     pub fn option(&self, name: &str) -> Option<&[u8]> {
         let options = self.options.as_ref().ok()?;
         options
@@ -53,44 +49,44 @@ impl MysqldProcess {
             .as_deref()
     }
 
-    /// A variable; empty ones count as unset.
+    /// Empty variables count as unset.
     pub fn variable(&self, name: &str) -> Option<Vec<u8>> {
-        servers::variable(self.environment.as_deref().ok()?, name)
+        servers::environment_variable(self.environment.as_deref().ok()?, name)
     }
 }
 
-/// The servers, and what may be one and cannot be looked at; an error when processes cannot be
+/// The servers, and processes that may be one but cannot be read; an error if processes cannot be
 /// listed.
-pub fn servers(
+pub fn running_servers(
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
-) -> Result<(Vec<MysqldProcess>, Vec<Unproven>), Miss> {
-    let listing = servers::list(host, request)?;
+) -> Result<(Vec<MysqldProcess>, Vec<Unproven>), HostError> {
+    let listing = servers::server_processes(host, request)?;
     let mut found = Vec::new();
     let beyond = |(uid, count): &(Option<u32>, u64)| Unproven {
         uid: *uid,
         detail: format!(
-            "{count} more processes are called like database servers and were not looked at"
+            "{count} more processes are named like database servers and were not checked"
         ),
     };
-    let mut unproven: Vec<Unproven> = listing.more.iter().map(beyond).collect();
+    let mut unproven: Vec<Unproven> = listing.skipped.iter().map(beyond).collect();
     for row in listing.rows.iter().filter(|row| row.is_mysql()) {
-        match servers::reader(row) {
-            Ok(uid) => found.extend(server(host, row, uid, facts)),
+        match servers::reader_uid(row) {
+            Ok(uid) => found.extend(mysqld_process(host, row, uid, facts)),
             Err(note) => {
                 unproven.push(Unproven {
                     uid: row.uid,
                     detail: note.to_string(),
                 });
-                facts.warn(note);
+                facts.add_note(note);
             }
         }
     }
     Ok((found, unproven))
 }
 
-fn server(
+fn mysqld_process(
     host: &dyn Host,
     row: &ServerProcess,
     uid: u32,
@@ -101,9 +97,9 @@ fn server(
         .ask(&Question::CommandLine(pid))
         .map(|answer| options(&answer));
     match &options {
-        // The process has ended since.
-        Err(miss) if miss.kind == MissKind::Absent => return None,
-        Err(miss) => facts.warn(MysqlNote::NoArguments {
+        // The process has ended meanwhile.
+        Err(miss) if miss.kind == HostErrorKind::Absent => return None,
+        Err(miss) => facts.add_note(MysqlNote::NoArguments {
             pid,
             reason: miss.to_string(),
         }),
@@ -113,37 +109,36 @@ fn server(
     let cwd = format!("/proc/{pid}/cwd");
     let works_in = match host.link(Path::new(&cwd)) {
         Ok(path) => Reading::known(path, Source::file(cwd)),
-        Err(miss) => refused(&miss, &cwd),
+        Err(miss) => error_reading(&miss, &cwd),
     };
     Some(MysqldProcess {
         pid,
         uid,
         options,
-        preloaded: servers::preloaded(host, pid, &environment),
+        preloaded_library: servers::preloaded_library(host, pid, &environment),
         environment,
-        program: edition::program(host, pid),
-        works_in,
-        started: start::of_process(host, pid),
+        program: edition::process_program(host, pid),
+        working_directory: works_in,
+        start_time: start_time::process_start(host, pid),
     })
 }
 
-/// Options in the one form of [`Question::CommandLine`].
+/// Parses the answer to [`Question::CommandLine`].
 fn options(answer: &[u8]) -> CommandLineOptions {
     let answer = String::from_utf8_lossy(answer);
     let option = |line: &str| {
         let option = line.strip_prefix("--")?;
         Some(match option.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(raw(value))),
+            Some((name, value)) => (name.to_owned(), Some(original_bytes(value))),
             None => (option.to_owned(), None),
         })
     };
     answer.lines().filter_map(option).collect()
 }
 
-/// Whether a process has the system tablespace open that lies there; the error says why that is not
-/// known. What it has open is what it serves: a name in its arguments or a directory that it is in
-/// is anybody's to choose.
-pub fn holds(host: &dyn Host, pid: u32, tablespace: &Stat) -> Result<bool, Miss> {
+/// Whether the process has this system tablespace open. Anyone can choose a path as argument or
+/// working directory; only a server's user can open its tablespace.
+pub fn has_file_open(host: &dyn Host, pid: u32, tablespace: &Stat) -> Result<bool, HostError> {
     let answer = host.ask(&Question::Tablespaces(pid))?;
     let wanted = format!(
         "{} {} {}",
@@ -154,9 +149,8 @@ pub fn holds(host: &dyn Host, pid: u32, tablespace: &Stat) -> Result<bool, Miss>
         .any(|line| line == wanted))
 }
 
-/// A path among the options.
-pub fn path(value: &[u8]) -> PathBuf {
-    path_of(value.to_vec())
+pub fn option_path(value: &[u8]) -> PathBuf {
+    path_from_bytes(value.to_vec())
 }
 
 #[cfg(test)]
@@ -183,7 +177,7 @@ mod tests {
             values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..5), noise in "[^-\n][^\n]{0,20}",
         ) {
             let name = |n: usize| format!("option_{n}");
-            let line = |(n, value): (usize, &Vec<u8>)| format!("--{}={}\n", name(n), crate::text::safe(value));
+            let line = |(n, value): (usize, &Vec<u8>)| format!("--{}={}\n", name(n), crate::text::display_safe(value));
             let mut lines: Vec<String> = values.iter().enumerate().map(line).collect();
             lines.insert(lines.len() / 2, format!("{noise}\n"));
             let expect: CommandLineOptions = values.into_iter().enumerate().map(|(n, value)| (name(n), Some(value))).collect();

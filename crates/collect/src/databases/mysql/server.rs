@@ -1,30 +1,27 @@
-//! A running server's own settings, queried through its socket as the invoking user; root keeps its
-//! name there.
+//! A running server's own settings, queried through its socket as the invoking user, also as root.
 //!
-//! The host connects and asks; this module turns the answer into values, and a missing answer into
-//! the reason. Only a server that is likely to accept the connection is asked, because MariaDB logs
-//! each refusal. Root is accepted without a password (unix_socket, auth_socket) by MariaDB's own
-//! default since 10.4 and by Debian's and Ubuntu's packages of MySQL. MariaDB also accepts the
-//! server's own user. The answer counts only if it names the same data directory and the socket
-//! belongs to the server's user.
+//! The host connects and queries; this module parses the answer, or explains a missing one. MariaDB
+//! logs each refused connection, so only a server that probably accepts it is asked: root without a
+//! password (unix_socket, auth_socket), as by MariaDB's default since 10.4 and in Debian's and
+//! Ubuntu's MySQL, or for MariaDB the server's own user. The answer counts only if it names the
+//! same data directory and the socket belongs to the server's user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::edition::{Edition, ProductLine};
-use super::options::within;
+use super::options::resolve_path;
 use super::process::MysqldProcess;
 use super::settings;
 use crate::databases::conf::Conf;
-use crate::databases::servers::{self, our_uid};
-use crate::facts::{Reading, Remedy, Source, Why};
-use crate::host::{Host, Question, path_bytes, path_of};
-use crate::refusal::refused;
-use crate::text::{raw, safe};
+use crate::databases::servers::{self, own_uid};
+use crate::facts::{Reading, Remedy, Source, UnknownReason};
+use crate::host::{Host, Question, path_bytes, path_from_bytes};
+use crate::refusal::error_reading;
+use crate::text::{display_safe, original_bytes};
 
-/// Where packages put the socket when nothing sets it: Debian and SUSE, Red Hat, the makers' own
-/// archives.
-const USUAL: [&str; 3] = [
+/// Default sockets of packages: Debian and SUSE, Red Hat, upstream archives.
+const STANDARD_SOCKETS: [&str; 3] = [
     "/run/mysqld/mysqld.sock",
     "/var/lib/mysql/mysql.sock",
     "/tmp/mysql.sock",
@@ -32,123 +29,136 @@ const USUAL: [&str; 3] = [
 
 #[derive(Debug)]
 pub enum VariablesReply {
-    /// Its settings, and the socket.
-    Told(BTreeMap<String, Vec<u8>>, Source),
-    /// Why it gave no answer, and the remedy.
-    Silent(Why, String, Remedy),
+    /// Its variables, with the socket as source.
+    Variables(BTreeMap<String, Vec<u8>>, Source),
+    NoReply(UnknownReason, String, Remedy),
 }
 
-/// Asks a server; `view` is the machine as the server sees it, and `seen` its data directory there.
-pub fn ask(
+/// `view` is the host in the server's mount namespace, `seen` its data directory there.
+pub fn query_variables(
     view: &dyn Host,
     edition: &Edition,
     server: &MysqldProcess,
     conf: &Conf,
     seen: &Path,
 ) -> VariablesReply {
-    let silent = |why, detail: String, remedy| VariablesReply::Silent(why, detail, remedy);
-    let uid = our_uid(view);
+    let silent = |why, detail: String, remedy| VariablesReply::NoReply(why, detail, remedy);
+    let uid = own_uid(view);
     let (root, own) = (uid == Some(0), uid == Some(server.uid));
-    let lets_in = edition.known().is_some_and(|(line, version)| match line {
-        ProductLine::Mariadb => (root || own) && settings::from(version, 10, 4),
-        ProductLine::Mysql => root && settings::from(version, 8, 0),
-    });
+    let lets_in = edition
+        .product_and_version()
+        .is_some_and(|(line, version)| match line {
+            ProductLine::Mariadb => (root || own) && settings::is_series_or_later(version, 10, 4),
+            ProductLine::Mysql => root && settings::is_series_or_later(version, 8, 0),
+        });
     if !lets_in {
         let whom = if root {
             "a server of this release may require a password"
         } else {
-            "only root is let in without a password"
+            "only root can connect without a password"
         };
         let remedy = if root {
-            compare(seen)
+            compare_remedy(seen)
         } else {
             Remedy::RunAsRoot
         };
         return silent(
-            Why::NotCollected,
-            format!("the server was not asked: {whom}"),
+            UnknownReason::NotCollected,
+            format!("the server was not queried: {whom}"),
             remedy,
         );
     }
-    let named = conf.hint("socket").map(|value| within(seen, value));
-    let sockets: Vec<PathBuf> =
-        named.map_or_else(|| USUAL.map(PathBuf::from).to_vec(), |socket| vec![socket]);
+    let named = conf
+        .last_value("socket")
+        .map(|value| resolve_path(seen, value));
+    let sockets: Vec<PathBuf> = named.map_or_else(
+        || STANDARD_SOCKETS.map(PathBuf::from).to_vec(),
+        |socket| vec![socket],
+    );
     let own = |path: &PathBuf| {
         view.stat(path)
             .is_ok_and(|stat| stat.uid == u64::from(server.uid))
     };
     let Some(socket) = sockets.into_iter().find(own) else {
         return silent(
-            Why::Absent,
-            "the server was not asked: its socket was not found".to_owned(),
-            yourself(seen),
+            UnknownReason::Absent,
+            "the server was not queried: no socket found".to_owned(),
+            access_remedy(seen),
         );
     };
-    let shown = safe(path_bytes(&socket));
-    // A stopped server would answer once it continues, and log that the client is gone.
+    let shown = display_safe(path_bytes(&socket));
+    // A stopped server would answer when it continues, and log an aborted connection.
     if servers::is_stopped(view, server.pid) {
         return silent(
-            Why::TimedOut,
+            UnknownReason::TimedOut,
             format!(
-                "the server was not asked: process {} is stopped",
+                "the server was not queried: process {} is stopped",
                 server.pid
             ),
-            yourself(seen),
+            access_remedy(seen),
         );
     }
     match view.ask(&Question::MysqlSettings(socket)) {
         Ok(answer) => {
-            let rows: BTreeMap<String, Vec<u8>> =
-                answer.split(|b| *b == b'\n').filter_map(row).collect();
-            let directory = rows.get("datadir").map(|path| path_of(path.clone()));
+            let rows: BTreeMap<String, Vec<u8>> = answer
+                .split(|b| *b == b'\n')
+                .filter_map(parse_row)
+                .collect();
+            let directory = rows
+                .get("datadir")
+                .map(|path| path_from_bytes(path.clone()));
             if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
-                VariablesReply::Told(rows, Source::Server { socket: shown })
+                VariablesReply::Variables(rows, Source::Server { socket: shown })
             } else {
                 silent(
-                    Why::Ambiguous,
-                    format!("the server at {shown} is another one"),
-                    yourself(seen),
+                    UnknownReason::Ambiguous,
+                    format!("the server at {shown} has another data directory"),
+                    access_remedy(seen),
                 )
             }
         }
-        Err(miss) => match refused::<()>(&miss, &format!("the server at {shown} does not say")) {
-            Reading::Unknown { why, detail, .. } => silent(why, detail, yourself(seen)),
-            Reading::Known { .. } => silent(Why::NotCollected, shown, yourself(seen)),
-        },
+        Err(miss) => {
+            match error_reading::<()>(&miss, &format!("no answer from the server at {shown}")) {
+                Reading::Unknown { why, detail, .. } => silent(why, detail, access_remedy(seen)),
+                Reading::Known { .. } => {
+                    silent(UnknownReason::NotCollected, shown, access_remedy(seen))
+                }
+            }
+        }
     }
 }
 
-/// The remedy for a server of a release that is never asked.
-fn compare(seen: &Path) -> Remedy {
+/// For a release that walwise never queries.
+fn compare_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
         "compare the report with SHOW GLOBAL VARIABLES of the server on {}",
-        safe(path_bytes(seen))
+        display_safe(path_bytes(seen))
     ))
 }
 
-/// The remedy where we cannot ask the server.
-fn yourself(seen: &Path) -> Remedy {
+/// For a server that refuses us.
+fn access_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
-        "let root in through the socket of the server on {} (unix_socket, auth_socket), or compare its SHOW GLOBAL VARIABLES",
-        safe(path_bytes(seen))
+        "allow root through the socket of the server on {} (unix_socket, auth_socket), or compare its SHOW GLOBAL VARIABLES",
+        display_safe(path_bytes(seen))
     ))
 }
 
 /// A line of the answer to [`Question::MysqlSettings`].
-fn row(line: &[u8]) -> Option<(String, Vec<u8>)> {
+fn parse_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
     let line = String::from_utf8_lossy(line);
     let (name, value) = line.split_once('\t')?;
-    Some((name.to_owned(), raw(value)))
+    Some((name.to_owned(), original_bytes(value)))
 }
 
 impl VariablesReply {
-    /// The value in force; `None` where the server said nothing of it.
+    /// `None` if the server does not report it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-        let Self::Told(rows, source) = self else {
+        let Self::Variables(rows, source) = self else {
             return None;
         };
         let value = rows.get(name).filter(|value| !value.is_empty())?;
-        // As an option it is the beginning of a path, as a variable a switch.
+        // The option log_bin is a path prefix, the variable a switch.
         let value = match (name, value.as_slice()) {
             ("log_bin", b"ON") => b"1".to_vec(),
             ("log_bin", b"OFF") => b"0".to_vec(),

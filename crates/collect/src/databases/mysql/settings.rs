@@ -7,22 +7,26 @@
 use std::sync::LazyLock;
 
 use super::edition::{Edition, ProductLine};
-use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
+use crate::facts::{
+    FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, ValueKind, catalog,
+};
 use crate::servers::{self, ReleaseDefault};
-use crate::text::safe;
+use crate::text::display_safe;
 use crate::version::Version;
 
-/// A setting and the fact that holds it.
 pub struct ServerVariable {
-    /// Its name in the server.
     pub name: &'static str,
     fact: &'static KeyInfo,
 }
 
-/// All settings of the table that a fact holds, in the order of the table.
+/// All settings of the table that have a fact, in table order.
 pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     let mut all: Vec<ServerVariable> = Vec::new();
-    for name in servers::servers().mysql.iter().flat_map(|row| &row.names) {
+    for name in servers::server_table()
+        .mysql
+        .iter()
+        .flat_map(|row| &row.names)
+    {
         if let Some(fact) = catalog::find(&format!("mysql.{name}"))
             && all.iter().all(|setting| setting.name != name)
         {
@@ -32,19 +36,18 @@ pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     all
 });
 
-/// Whether a version is of this series or a later one.
-pub fn from(version: &Version, major: u64, minor: u64) -> bool {
+/// Whether `version` is of series `major.minor` or later.
+pub fn is_series_or_later(version: &Version, major: u64, minor: u64) -> bool {
     (version.number(0), version.number(1)) >= (major, minor)
 }
 
-/// Whether a version is this release or a later one.
-pub fn since(version: &Version, release: [u64; 3]) -> bool {
+pub fn is_release_or_later(version: &Version, release: [u64; 3]) -> bool {
     [version.number(0), version.number(1), version.number(2)] >= release
 }
 
 impl ServerVariable {
-    /// Records the setting from the configuration; `None` when all was read and nothing sets it.
-    pub fn put(
+    /// `configured` is `None` if all files were read and none sets it.
+    pub fn record(
         &self,
         facts: &mut FactSet,
         cluster: &Subject,
@@ -52,20 +55,18 @@ impl ServerVariable {
         edition: &Edition,
     ) {
         let reading = self.in_force(configured, edition);
-        facts.put_value(
+        facts.insert_value(
             cluster,
             self.fact,
             reading.and_then(|text| self.value(&text)),
         );
     }
 
-    /// A text as the value of the fact; the error says why it is malformed.
     fn value(&self, text: &str) -> Result<Value, String> {
         match self.fact.kind {
             ValueKind::Bool => flag(self.name, text).map(Value::Bool),
             ValueKind::Count | ValueKind::Bytes => number(text).map(Value::Whole),
-            // A word that the choice lacks is malformed, which is reported where it becomes the
-            // fact.
+            // An unknown word is reported later, where it becomes the fact.
             ValueKind::Choice(words) => Ok(Value::Text(
                 choice(self.name, words, text).unwrap_or(text).to_owned(),
             )),
@@ -78,9 +79,9 @@ impl ServerVariable {
         }
     }
 
-    /// A value in the form in which two values are compared.
-    pub fn spelled(&self, value: &[u8]) -> String {
-        let text = safe(value.trim_ascii());
+    /// One spelling for equal values, so that they can be compared.
+    pub fn canonical_value(&self, value: &[u8]) -> String {
+        let text = display_safe(value.trim_ascii());
         match self.value(&text) {
             Ok(Value::Bool(on)) => on.to_string(),
             Ok(value) => value.to_string(),
@@ -88,15 +89,14 @@ impl ServerVariable {
         }
     }
 
-    /// Whether SET GLOBAL changes it at run time, in any version that the server may be.
+    /// Whether SET GLOBAL can change it in any version that the server may have.
     pub fn is_dynamic(&self, edition: &Edition) -> bool {
         let known = edition
-            .known()
+            .product_and_version()
             .map(|(line, version)| (line.kind(), version));
-        servers::servers().may_move(self.name, known)
+        servers::server_table().may_be_dynamic(self.name, known)
     }
 
-    /// The value in force, as written.
     pub fn in_force(
         &self,
         configured: Option<Reading<Vec<u8>>>,
@@ -104,38 +104,38 @@ impl ServerVariable {
     ) -> Reading<String> {
         let name = self.name;
         let default = edition
-            .known()
+            .product_and_version()
             .map(|(line, version)| (line, version, default_of(name, line, version)));
         let unset = match default {
             Some((line, version, ReleaseDefault::Absent)) => {
                 return Reading::unknown(
-                    Why::Absent,
+                    UnknownReason::Absent,
                     format!("{} {} has no {name}", line.name(), version.base()),
                 );
             }
             Some((line, _, ReleaseDefault::Computed)) => Reading::unknown(
-                Why::Absent,
-                format!("nothing sets {name}; {} works it out", line.name()),
+                UnknownReason::Absent,
+                format!("{name} is not set; {} computes it", line.name()),
             ),
             Some((line, version, ReleaseDefault::Fixed(value))) => Reading::known(
                 value.to_owned(),
                 Source::Default {
-                    of: series(line, version),
+                    of: release_series(line, version),
                 },
             ),
             None => Reading::unknown(
-                Why::NotCollected,
-                format!("nothing sets {name}, and it is unknown which version's default holds"),
+                UnknownReason::NotCollected,
+                format!("{name} is not set, and its default depends on the unknown version"),
             ),
         };
         configured.map_or(unset, |reading| {
-            reading.map(|value| safe(value.trim_ascii()))
+            reading.map(|value| display_safe(value.trim_ascii()))
         })
     }
 }
 
 /// `MySQL 8.0`, `MariaDB 10.11`.
-pub fn series(line: ProductLine, version: &Version) -> String {
+pub fn release_series(line: ProductLine, version: &Version) -> String {
     format!(
         "{} {}.{}",
         line.name(),
@@ -144,18 +144,16 @@ pub fn series(line: ProductLine, version: &Version) -> String {
     )
 }
 
-/// The default of a setting by its name.
 pub fn default_of(name: &str, line: ProductLine, version: &Version) -> ReleaseDefault<'static> {
-    servers::servers().mysql_default(name, line.kind(), version)
+    servers::server_table().mysql_default(name, line.kind(), version)
 }
 
-/// A setting of this name.
-pub fn named(name: &str) -> Option<&'static ServerVariable> {
+pub fn find_variable(name: &str) -> Option<&'static ServerVariable> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
-/// The word of a choice, which is written in any case, and for some settings by a number or a
-/// synonym. The numbers of checksums, and those of doublewrite beyond 1, differ between versions.
+/// Choices are case-insensitive, and some accept numbers or synonyms. The numbers of checksums, and
+/// those of doublewrite above 1, differ between versions.
 fn choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str> {
     let text = text.to_ascii_lowercase();
     let by_number = || words.get(text.parse::<usize>().ok()?).copied();
@@ -171,11 +169,10 @@ fn choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str
         .copied()
 }
 
-/// A switch as my_getopt reads it. log_bin is a path prefix, and off only when it is empty.
+/// A switch as in my_getopt. log_bin is a path prefix, and off only if empty.
 pub fn flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // A server answers 0 or 1; as a path those and the words for yes and no are what nobody
-        // means.
+        // Servers report 0 or 1; a log_bin path named like a switch is surely a mistake.
         return match text.to_ascii_lowercase().as_str() {
             "" | "0" => Ok(false),
             "off" | "false" | "on" | "true" => Err(format!("`{text}` is a file name for log_bin")),
@@ -189,9 +186,9 @@ pub fn flag(name: &str, text: &str) -> Result<bool, String> {
     }
 }
 
-/// A number with a unit of powers of 1024, as my_getopt reads it.
+/// With units of powers of 1024, as in my_getopt.
 pub fn number(text: &str) -> Result<u64, String> {
-    let refuse = || format!("`{text}` is no number");
+    let refuse = || format!("`{text}` is not a number");
     let (digits, unit) = match text.char_indices().next_back() {
         Some((at, letter)) if letter.is_ascii_alphabetic() => {
             (text.get(..at).unwrap_or_default(), letter)
@@ -228,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Every word that a setting has is read, however it is written, and no other.
+    /// Every word of every choice is parsed in any case, and no other.
     #[test]
     fn a_word_that_no_server_takes_is_malformed() {
         let cluster = Subject::cluster("/var/lib/mysql");
@@ -243,7 +240,7 @@ mod tests {
                 let mut facts = FactSet::default();
                 let written = word.to_ascii_uppercase().into_bytes();
                 let configured = Reading::known(written, Source::line("/etc/mysql/my.cnf", 3));
-                setting.put(
+                setting.record(
                     &mut facts,
                     &cluster,
                     Some(configured),
@@ -254,7 +251,7 @@ mod tests {
                         assert_eq!(value.to_string(), *word, "{}", key.name);
                     }
                     Reading::Unknown { why, .. } => {
-                        assert_eq!((*why, *word), (Why::Malformed, "sideways"));
+                        assert_eq!((*why, *word), (UnknownReason::Malformed, "sideways"));
                     }
                 }
             }
@@ -262,7 +259,7 @@ mod tests {
         assert_eq!(choices, 3);
     }
 
-    /// Every fact that is named like a setting is read.
+    /// Every fact named after a setting is recorded.
     #[test]
     fn whatever_has_a_fact_is_in_the_table() {
         let read = [
@@ -283,7 +280,7 @@ mod tests {
         }
         for setting in ALL.iter() {
             assert!(
-                servers::leaving(Area::Mysql).contains_key(setting.name),
+                servers::exposed_settings(Area::Mysql).contains_key(setting.name),
                 "{}",
                 setting.name
             );
@@ -291,8 +288,8 @@ mod tests {
         assert_eq!(ALL.len(), 25);
     }
 
-    /// What no file shows may have moved; of a server of unknown release that holds for either
-    /// line.
+    /// Dynamic settings may differ from the files; for an unknown release those of either product
+    /// count.
     #[test]
     fn what_set_global_changes_is_known_by_release() {
         use ProductLine::{Mariadb, Mysql};
@@ -308,7 +305,7 @@ mod tests {
             ("innodb_log_file_size", Mysql, "8.0.36", false),
             ("innodb_log_file_size", Mariadb, "10.11.19", true),
         ] {
-            let setting = named(name).unwrap();
+            let setting = find_variable(name).unwrap();
             assert_eq!(
                 setting.is_dynamic(&edition(line, version)),
                 expected,
@@ -316,12 +313,20 @@ mod tests {
             );
         }
         let unknown = Edition::unknown_program();
-        assert!(named("innodb_doublewrite").unwrap().is_dynamic(&unknown));
-        assert!(!named("innodb_page_size").unwrap().is_dynamic(&unknown));
+        assert!(
+            find_variable("innodb_doublewrite")
+                .unwrap()
+                .is_dynamic(&unknown)
+        );
+        assert!(
+            !find_variable("innodb_page_size")
+                .unwrap()
+                .is_dynamic(&unknown)
+        );
     }
 
     fn default(name: &str, line: ProductLine, version: &str) -> Option<String> {
-        named(name)
+        find_variable(name)
             .unwrap()
             .in_force(None, &edition(line, version))
             .value()
@@ -418,7 +423,7 @@ mod tests {
             }
             let _ = number(&text);
             for setting in ALL.iter() {
-                let _ = setting.spelled(text.as_bytes());
+                let _ = setting.canonical_value(text.as_bytes());
             }
         }
 

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::facts::catalog::{cluster, mysql};
-use crate::facts::{Reading, Scope, ServerKind, Subject, Why};
-use crate::host::{ConfigDirective, Dialect, MissKind, Moment, Question, Stat, Tool};
-use crate::testing::{Fake, sentences, shown};
+use crate::facts::{Reading, Scope, ServerKind, Subject, UnknownReason};
+use crate::host::{ConfigDirective, Dialect, HostErrorKind, Moment, Question, Stat, Tool};
+use crate::testing::{FakeHost, displayed_text, note_sentences};
 
 const MARIADB: &str =
     "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
@@ -33,18 +33,18 @@ fn owned(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
         node_minor,
         inode,
         size,
-        changed: Some(Moment::in_second(changed)),
+        ctime: Some(Moment::in_second(changed)),
     }
     .encode()
 }
 
-fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
+fn directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
     fake.answer(Question::RealPath(path.into()), path)
         .answer(Question::Stat(path.into()), stat(0o040_755, inode, 5))
 }
 
-/// An option file: `[group]`s with `name=value`, and includes.
-fn cnf(fake: Fake, path: &str, lines: &[(&str, &str)]) -> Fake {
+/// Lines `[group]`, `name=value` and includes.
+fn cnf(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeHost {
     let setting = |(line, (key, value)): (u32, &(&str, &str))| {
         ConfigDirective::new(line, *key, *value).encode()
     };
@@ -55,8 +55,8 @@ fn cnf(fake: Fake, path: &str, lines: &[(&str, &str)]) -> Fake {
 
 const SOCKET: &str = "/run/mysqld/mysqld.sock";
 
-/// A server that lets root in and says this of itself.
-fn saying(fake: Fake, lines: &str) -> Fake {
+/// A server that accepts root and gives this answer.
+fn with_reply(fake: FakeHost, lines: &str) -> FakeHost {
     fake.answer(Question::Identity, "euid=0\n")
         .answer(Question::Stat(SOCKET.into()), stat(0o140_777, 12, 1200))
         .answer(
@@ -65,15 +65,14 @@ fn saying(fake: Fake, lines: &str) -> Fake {
         )
 }
 
-/// A MariaDB of process 10 in /srv/db that started half a second after second 1100, and adds
-/// nothing to what its files say.
-fn running(program: &str, version: &str) -> Fake {
+/// MariaDB, process 10, in /srv/db, started at 1100.5 s; its answer adds nothing to its files.
+fn running(program: &str, version: &str) -> FakeHost {
     let tool = if program.ends_with("mariadbd") {
         Tool::Mariadbd
     } else {
         Tool::Mysqld
     };
-    let fake = Fake::default()
+    let fake = FakeHost::default()
         .answer(
             Question::Servers,
             format!("10 1 27 {}\n", program.rsplit('/').next().unwrap()),
@@ -95,7 +94,7 @@ fn running(program: &str, version: &str) -> Fake {
         )
         .answer(Question::Stat(program.into()), stat(0o100_755, 77, 5))
         .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
-        .answer(Question::Started(10), "1100500000000\n")
+        .answer(Question::ProcessStart(10), "1100500000000\n")
         .file(
             "/proc/10/stat",
             "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n",
@@ -103,19 +102,19 @@ fn running(program: &str, version: &str) -> Fake {
     let fake = ["/etc", "/etc/mysql"]
         .iter()
         .fold(fake, |fake, path| directory(fake, path, 4));
-    saying(directory(fake, "/srv/db", 3), "")
+    with_reply(directory(fake, "/srv/db", 3), "")
 }
 
-fn collect(fake: &Fake) -> FactSet {
-    look(fake, &Request::default())
+fn collect_all(fake: &FakeHost) -> FactSet {
+    collect(fake, &Request::default())
 }
 
 fn db() -> Subject {
     Subject::cluster("/srv/db")
 }
 
-fn told(facts: &FactSet, name: &str) -> String {
-    match facts.named(&db(), name) {
+fn value_and_source(facts: &FactSet, name: &str) -> String {
+    match facts.reading_by_name(&db(), name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, .. } => format!("? {why}"),
     }
@@ -158,13 +157,13 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
     )
     .answer(Question::RealPath("/srv/db/../redo".into()), "/srv/redo");
     let fake = directory(directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
-    let facts = collect(&fake);
+    let facts = collect_all(&fake);
 
     assert_eq!(
         facts.value(&db(), &cluster::KIND),
         Some(ServerKind::Mariadb),
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
     assert_eq!(
         facts.value(&db(), &mysql::VERSION).unwrap().base(),
@@ -196,7 +195,7 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
         ("mysql.user", "mysql stat /srv/db"),
         ("mysql.fsync_disabled_by", "none /proc/10/environ"),
     ] {
-        assert_eq!(told(&facts, name), expected, "{name}");
+        assert_eq!(value_and_source(&facts, name), expected, "{name}");
     }
     assert!(facts.lacks_area(&db(), Area::Pg) && !facts.lacks_area(&db(), Area::Mysql));
 }
@@ -229,7 +228,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
             persisted,
         )
         .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50));
-    let facts = collect(&fake);
+    let facts = collect_all(&fake);
     for (name, expected) in [
         ("cluster.kind", "mysql `mysqld --version`"),
         ("mysql.sync_binlog", "100 /srv/db/mysqld-auto.cnf:1"),
@@ -238,7 +237,12 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
         ("mysql.innodb_flush_method", "fsync default of MySQL 8.0"),
         ("mysql.undo_directory", "/srv/db /proc/10/cwd"),
     ] {
-        assert_eq!(told(&facts, name), expected, "{name}: {}", shown(&facts));
+        assert_eq!(
+            value_and_source(&facts, name),
+            expected,
+            "{name}: {}",
+            displayed_text(&facts)
+        );
     }
 }
 
@@ -255,7 +259,7 @@ fn what_was_persisted_counts_only_where_it_is_read() {
             )
             .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))
     };
-    let sync = |fake: Fake| told(&collect(&fake), "mysql.sync_binlog");
+    let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     assert_eq!(
         sync(base(&[("mysqld.sync_binlog", "5")])),
         "100 /srv/db/mysqld-auto.cnf:1"
@@ -272,7 +276,7 @@ fn what_was_persisted_counts_only_where_it_is_read() {
         ("mysqld.skip_persisted_globals_load", "1"),
     ]);
     assert_eq!(sync(skipped), "5 /etc/my.cnf:1");
-    let said = |says: &str| sync(saying(base(&[("mysqld.sync_binlog", "5")]), says));
+    let said = |says: &str| sync(with_reply(base(&[("mysqld.sync_binlog", "5")]), says));
     assert_eq!(
         said("sync_binlog\t100\n"),
         "100 /srv/db/mysqld-auto.cnf:1",
@@ -294,22 +298,22 @@ fn what_was_changed_since_the_start_is_not_in_force() {
         )
     };
     assert_eq!(
-        told(&collect(&base()), "mysql.sync_binlog"),
+        value_and_source(&collect_all(&base()), "mysql.sync_binlog"),
         "1 /etc/my.cnf:1"
     );
     let later = base().answer(
         Question::Stat("/etc/my.cnf".into()),
         stat(0o100_644, 9, 1100),
     );
-    let facts = collect(&later);
-    assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
+    let facts = collect_all(&later);
+    assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), "? ambiguous");
     assert_eq!(
-        told(&facts, "mysql.innodb_doublewrite"),
+        value_and_source(&facts, "mysql.innodb_doublewrite"),
         "? ambiguous",
         "what nothing sets is uncertain too"
     );
     assert_eq!(
-        told(&facts, "mysql.data_directory"),
+        value_and_source(&facts, "mysql.data_directory"),
         "/srv/db /proc/10/cwd",
         "where it works stays certain"
     );
@@ -318,8 +322,8 @@ fn what_was_changed_since_the_start_is_not_in_force() {
         let changed = format!(
             "mode=33188 uid=27 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1 changed=1100.{nanos}"
         );
-        told(
-            &collect(&base().answer(Question::Stat("/etc/my.cnf".into()), changed)),
+        value_and_source(
+            &collect_all(&base().answer(Question::Stat("/etc/my.cnf".into()), changed)),
             "mysql.sync_binlog",
         )
     };
@@ -329,14 +333,14 @@ fn what_was_changed_since_the_start_is_not_in_force() {
         "? ambiguous",
         "the clock of files can be behind"
     );
-    let unknown_start = base().answer(Question::Started(10), "garbage");
+    let unknown_start = base().answer(Question::ProcessStart(10), "garbage");
     assert_eq!(
-        told(&collect(&unknown_start), "mysql.sync_binlog"),
+        value_and_source(&collect_all(&unknown_start), "mysql.sync_binlog"),
         "? ambiguous"
     );
 }
 
-/// From 11 on the flush method sets it too, to what only the server says.
+/// From 11 on the flush method sets it too; only the server reports the value.
 #[test]
 fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
     const ELEVEN: &str = "mariadbd  Ver 11.4.2-MariaDB for debian-linux-gnu on x86_64";
@@ -344,7 +348,7 @@ fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
     let set = [("mysqld.innodb_flush_method", "fsync")];
     let told_of = |version: &str, lines: &[(&str, &str)], says: &str| {
         let fake = cnf(running("/usr/sbin/mariadbd", version), "/etc/my.cnf", lines);
-        told(&collect(&saying(fake, says)), name)
+        value_and_source(&collect_all(&with_reply(fake, says)), name)
     };
     let said = "innodb_data_file_buffering\t";
     assert_eq!(
@@ -378,7 +382,7 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
             &lines,
         )
     };
-    let facts = collect(&saying(
+    let facts = collect_all(&with_reply(
         base(),
         "sync_binlog\t1\ninnodb_flush_log_at_trx_commit\t2\nlog_bin\tON\ninnodb_flush_method\tO_DIRECT\n\
          innodb_io_capacity\t400\ninnodb_log_file_size\t10485760\nnoise\n",
@@ -403,10 +407,10 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
             "10485760 the server at /run/mysqld/mysqld.sock",
         ),
     ] {
-        assert_eq!(told(&facts, name), expected, "{name}");
+        assert_eq!(value_and_source(&facts, name), expected, "{name}");
     }
     let warned = |words: &str| {
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .filter(|warning| warning.contains(words))
             .count()
@@ -415,7 +419,12 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
         warned("innodb_flush_log_at_trx_commit is 1 in /etc/my.cnf:2 and 2 in the running server"),
         1
     );
-    assert_eq!(sentences(&facts).len(), 1, "{:?}", sentences(&facts));
+    assert_eq!(
+        note_sentences(&facts).len(),
+        1,
+        "{:?}",
+        note_sentences(&facts)
+    );
 }
 
 #[test]
@@ -427,17 +436,17 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
             &[("mysqld.sync_binlog", "1")],
         )
     };
-    let asked = |fake: &Fake| {
-        fake.asked()
+    let asked = |fake: &FakeHost| {
+        fake.asked_questions()
             .iter()
-            .any(|question| matches!(question.bare(), Question::MysqlSettings(_)))
+            .any(|question| matches!(question.inner(), Question::MysqlSettings(_)))
     };
     let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
     for (fake, expected, asks) in [
         (base().answer(Question::Identity, "euid=1000\n"), "? not collected", false),
-        // It would note in its log that it was asked.
+        // It would log the connection.
         (base().answer(old, MARIADB.replace("10.11.19", "10.3.39")), "? not collected", false),
-        (base().refuse(Question::Stat(SOCKET.into()), MissKind::Absent), "? absent", false),
+        (base().refuse(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? absent", false),
         (
             base().answer(
                 Question::Stat(SOCKET.into()),
@@ -446,7 +455,7 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
             "? absent",
             false,
         ),
-        (base().refuse(Question::MysqlSettings(SOCKET.into()), MissKind::Denied), "? denied", true),
+        (base().refuse(Question::MysqlSettings(SOCKET.into()), HostErrorKind::Denied), "? denied", true),
         (
             base().answer(Question::MysqlSettings(SOCKET.into()), "datadir\t/srv/other/\nsync_binlog\t1\n"),
             "? ambiguous",
@@ -455,8 +464,8 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
         (base().answer(Question::MysqlSettings(SOCKET.into()), ""), "? ambiguous", true),
         (base().answer(Question::Identity, "euid=27\n"), "1 /etc/my.cnf:1", true),
     ] {
-        let facts = collect(&fake);
-        assert_eq!(told(&facts, "mysql.sync_binlog"), expected, "{}", shown(&facts));
+        let facts = collect_all(&fake);
+        assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), expected, "{}", displayed_text(&facts));
         assert_eq!(asked(&fake), asks, "{expected}");
         assert!(facts.get(&db(), &mysql::FLUSH_METHOD).is_known(), "no server takes that while it runs");
         if let Reading::Unknown { detail, remedy, .. } = facts.get(&db(), &mysql::SYNC_BINLOG) {
@@ -469,7 +478,7 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
 #[test]
 fn what_the_server_may_see_otherwise_is_unknown() {
     let base = || running("/usr/sbin/mariadbd", MARIADB);
-    let sync = |fake: Fake| told(&collect(&fake), "mysql.sync_binlog");
+    let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     let one = &[("mysqld.sync_binlog", "1")][..];
     assert_eq!(sync(base()), "0 default of MariaDB 10.11");
     assert_eq!(
@@ -504,70 +513,79 @@ fn what_the_server_may_see_otherwise_is_unknown() {
     assert_eq!(
         sync(base().refuse(
             Question::Config("/etc/my.cnf".into(), Dialect::Mysql),
-            MissKind::Denied
+            HostErrorKind::Denied
         )),
         "? denied"
     );
     assert_eq!(
-        sync(base().refuse(Question::Environment(10), MissKind::Denied)),
+        sync(base().refuse(Question::Environment(10), HostErrorKind::Denied)),
         "? denied"
     );
     let ours = base().answer(Question::CommandLine(10), "--sync_binlog=1\n");
     assert_eq!(
-        sync(ours.refuse(Question::Environment(10), MissKind::Denied)),
+        sync(ours.refuse(Question::Environment(10), HostErrorKind::Denied)),
         "1 /proc/10/cmdline"
     );
-    // Everybody may write it, so the server ignores it.
+    // It is world-writable, so the server ignores it.
     let open = cnf(base(), "/etc/my.cnf", one);
     let open = open.answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_666, 9, 50));
-    let facts = collect(&open);
+    let facts = collect_all(&open);
     assert_eq!(
-        told(&facts, "mysql.sync_binlog"),
+        value_and_source(&facts, "mysql.sync_binlog"),
         "0 default of MariaDB 10.11"
     );
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .any(|warning| warning.contains("ignores")),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
-    // A group of some version counts only when that is known.
+    // A version's group counts only if the version is known.
     let other = base().symlink("/proc/10/exe", "/opt/mariadbd");
-    let facts = collect(&cnf(
+    let facts = collect_all(&cnf(
         other,
         "/etc/my.cnf",
         &[("mariadb-10.11.sync_binlog", "1")],
     ));
-    assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
-    assert_eq!(told(&facts, "mysql.innodb_flush_method"), "? not collected");
-    assert_eq!(told(&facts, "cluster.kind"), "mariadb /proc/10/exe");
-    // The same name can be another program in a container.
+    assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), "? ambiguous");
+    assert_eq!(
+        value_and_source(&facts, "mysql.innodb_flush_method"),
+        "? not collected"
+    );
+    assert_eq!(
+        value_and_source(&facts, "cluster.kind"),
+        "mariadb /proc/10/exe"
+    );
+    // In a container the same path may be another program.
     let other = base().answer(
         Question::Stat("/proc/10/exe".into()),
         stat(0o100_755, 78, 5),
     );
-    assert_eq!(told(&collect(&other), "mysql.version"), "? ambiguous");
+    assert_eq!(
+        value_and_source(&collect_all(&other), "mysql.version"),
+        "? ambiguous"
+    );
 }
 
 #[test]
 fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
     let fake =
         running("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
-    let facts = collect(&fake);
+    let facts = collect_all(&fake);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
-            .any(|warning| warning.contains("name space")),
+            .any(|warning| warning.contains("another namespace")),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
 }
 
 #[test]
 fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_asked_for_anywhere() {
-    let installed = |fake: Fake| {
+    let installed = |fake: FakeHost| {
         let fake = fake
             .answer(Question::Servers, "")
             .answer(
@@ -588,8 +606,8 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
             stat(0o100_644, 9, 5),
         )
     };
-    let facts = collect(&cnf(
-        installed(Fake::default()),
+    let facts = collect_all(&cnf(
+        installed(FakeHost::default()),
         "/etc/my.cnf",
         &[("mysqld.sync_binlog", "1")],
     ));
@@ -599,11 +617,11 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
         facts.value(&subject, &mysql::SYNC_BINLOG),
         Some(1),
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
 
     let fake = directory(
-        directory(installed(Fake::default()), "/srv/db", 5),
+        directory(installed(FakeHost::default()), "/srv/db", 5),
         "/srv/db/mysql",
         6,
     );
@@ -615,10 +633,13 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
         target: Some("/srv/db".into()),
         ..Request::default()
     };
-    let facts = look(&fake, &request);
-    assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /srv/db");
+    let facts = collect(&fake, &request);
     assert_eq!(
-        told(&facts, "mysql.sync_binlog"),
+        value_and_source(&facts, "mysql.data_directory"),
+        "/srv/db /srv/db"
+    );
+    assert_eq!(
+        value_and_source(&facts, "mysql.sync_binlog"),
         "? not collected",
         "this host's files are about another one"
     );
@@ -665,13 +686,13 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
         "/proc/10/root/etc/my.cnf",
         &[("mysqld.sync_binlog", "1")],
     );
-    let facts = collect(&fake);
+    let facts = collect_all(&fake);
     let subject = Subject::cluster("/mnt/vol");
     assert_eq!(
         facts.value(&subject, &mysql::DATA).as_deref(),
         Some("/mnt/vol"),
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
     assert_eq!(
         facts.value(&subject, &mysql::SYNC_BINLOG),
@@ -682,26 +703,26 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
 
 #[test]
 fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds() {
-    let conf = |fake: Fake| cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
-    // A stranger's process of a lower number stands in the directory and claims another setting.
+    let conf = |fake: FakeHost| cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
+    // Another user's process with a lower id is in the directory and claims another setting.
     let fake = conf(running("/usr/sbin/mariadbd", MARIADB))
         .answer(Question::Servers, "9 1 42 mariadbd\n10 1 27 mariadbd\n")
         .answer(Question::CommandLine(9), "--sync_binlog=1\n")
         .answer(Question::Environment(9), "")
         .symlink("/proc/9/cwd", "/srv/db")
         .answer(Question::Tablespaces(9), "8 1 33\n");
-    let facts = collect(&fake);
-    assert_eq!(told(&facts, "mysql.running"), "yes /proc/10");
+    let facts = collect_all(&fake);
+    assert_eq!(value_and_source(&facts, "mysql.running"), "yes /proc/10");
     assert!(
-        told(&facts, "mysql.sync_binlog").starts_with('7')
-            || told(&facts, "mysql.sync_binlog").starts_with('?')
+        value_and_source(&facts, "mysql.sync_binlog").starts_with('7')
+            || value_and_source(&facts, "mysql.sync_binlog").starts_with('?')
     );
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .any(|says| says.contains("process 9 of user 42")),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
 }
 
@@ -723,7 +744,7 @@ fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in
                 Question::Stat("/srv/db".into()),
                 owned(owner, 0o040_755, 3, 5),
             );
-        told(&collect(&fake), "mysql.running")
+        value_and_source(&collect_all(&fake), "mysql.running")
     };
     assert_eq!(seen(27), "yes /proc/10");
     assert_ne!(seen(26), "yes /proc/10");
@@ -733,7 +754,7 @@ fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in
 fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
     let installed = |servers: &str| {
         let fake = directory(
-            directory(Fake::default(), "/var/lib/mysql", 3),
+            directory(FakeHost::default(), "/var/lib/mysql", 3),
             "/var/lib/mysql/mysql",
             4,
         );
@@ -742,7 +763,7 @@ fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
             .answer(Question::CommandLine(10), "")
             .answer(Question::Environment(10), "")
             .symlink("/proc/10/cwd", "/var/lib/mysql")
-            .refuse(Question::Tablespaces(10), MissKind::Denied)
+            .refuse(Question::Tablespaces(10), HostErrorKind::Denied)
             .answer(
                 Question::RealPath("/usr/sbin/mariadbd".into()),
                 "/usr/sbin/mariadbd",
@@ -755,7 +776,7 @@ fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
                 Question::Stat("/var/lib/mysql/ibdata1".into()),
                 stat(0o100_644, 9, 5),
             );
-        let facts = collect(&fake);
+        let facts = collect_all(&fake);
         facts.value(&Subject::cluster("/var/lib/mysql"), &mysql::RUNNING)
     };
     assert_eq!(installed(""), Some(false));
@@ -775,8 +796,7 @@ fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
 }
 
 proptest! {
-    /// Files that include each other in any way end, and no more than a bounded number of files is
-    /// read.
+    /// Any web of includes terminates within the bound on files.
     #[test]
     fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..40)) {
         let mut fake = running("/usr/sbin/mariadbd", MARIADB).symlink("/etc/my.cnf", "x");
@@ -792,11 +812,11 @@ proptest! {
             fake = cnf(fake, &path, &lines);
         }
         let fake = fake.answer(Question::List("/web".into()), "1.cnf\x002.cnf\x003.cnf\x00");
-        collect(&fake);
-        prop_assert!(fake.asked().len() <= 256 * 10 + 1000, "{}", fake.asked().len());
+        collect_all(&fake);
+        prop_assert!(fake.asked_questions().len() <= 256 * 10 + 1000, "{}", fake.asked_questions().len());
     }
 
-    /// Whatever processes and files say costs no more than what they are about.
+    /// Hostile answers affect only their own facts.
     #[test]
     fn hostile_answers_never_fail(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>, said: Vec<u8>) {
         let fake = running("/usr/sbin/mariadbd", MARIADB)
@@ -807,9 +827,9 @@ proptest! {
             .answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), Dialect::MysqlPersisted), file)
             .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)
             .file("/proc/10/stat", &stat)
-            .answer(Question::Started(10), stat);
-        let facts = collect(&fake);
-        prop_assert!(!shown(&facts).chars().any(crate::text::is_treacherous));
+            .answer(Question::ProcessStart(10), stat);
+        let facts = collect_all(&fake);
+        prop_assert!(!displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
     }
 }
 
@@ -821,7 +841,7 @@ fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
     const FILES: (&str, &str) = ("mysqld.innodb_log_files_in_group", "3");
     let ignored = |program: &str, version: &str, lines: &[(&str, &str)]| {
         let fake = cnf(running(program, version), "/etc/my.cnf", lines);
-        told(&collect(&fake), "mysql.redo_sizes_ignored")
+        value_and_source(&collect_all(&fake), "mysql.redo_sizes_ignored")
     };
     let mysql = |lines: &[(&str, &str)]| ignored("/usr/sbin/mysqld", MYSQL, lines);
     assert_eq!(
@@ -858,11 +878,11 @@ fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
 fn a_refusal_says_what_was_refused() {
     let fake = running("/usr/sbin/mariadbd", MARIADB).refuse(
         Question::Config("/etc/my.cnf".into(), Dialect::Mysql),
-        MissKind::Denied,
+        HostErrorKind::Denied,
     );
-    let facts = collect(&fake);
+    let facts = collect_all(&fake);
     let reading = facts.get(&db(), &mysql::SYNC_BINLOG);
     assert!(
-        matches!(reading, Reading::Unknown { why: Why::Denied, ref detail, .. } if detail.contains("my.cnf"))
+        matches!(reading, Reading::Unknown { why: UnknownReason::Denied, ref detail, .. } if detail.contains("my.cnf"))
     );
 }

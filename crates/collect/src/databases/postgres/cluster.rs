@@ -1,11 +1,9 @@
-//! The facts of one cluster, joined from its directory, its configuration, its process and its own
-//! answer.
+//! The facts of one cluster, joined from its directory, configuration, process and own answer.
 //!
-//! A running server's answer overrides the files, and a difference is reported as a pending reload.
-//! Without an answer, a file tells what is in force only if nothing changed since the server
-//! started. A process may live in another mount name space, where its data directory has another
-//! path than here. Only a `postmaster.pid` with its process id, in a directory of its user's,
-//! proves the directory.
+//! A running server's answer overrides the files; a difference is reported as a pending reload.
+//! Without an answer, files count only if unchanged since the start. In another mount namespace the
+//! data directory has another path than here. Only a `postmaster.pid` with the process id, in a
+//! directory of the process's user, proves the directory.
 
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{Area, Note};
@@ -13,92 +11,89 @@ use std::path::{Path, PathBuf};
 
 use super::checksums;
 use super::conf::Conf;
+use super::config_load::ConfigLoad;
 use super::counters;
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
-use super::start::Start;
 use super::{installed, settings};
 use crate::collector::Request;
-use crate::databases::inside::{self, Inside};
-use crate::databases::named::ConfigArgument;
+use crate::databases::config_argument::ConfigArgument;
+use crate::databases::mount_namespace::{self, NamespaceHost};
 use crate::databases::servers::{self, Proof, Unproven};
 use crate::facts::catalog::postgres::CommitOverride;
 use crate::facts::catalog::{cluster as kind, postgres};
-use crate::facts::{FactSet, Reading, Remedy, ServerKind, Source, Subject, Why};
-use crate::host::path_of;
-use crate::host::pg_lines::MOST_OVERRIDES;
-use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::facts::{FactSet, Reading, Remedy, ServerKind, Source, Subject, UnknownReason};
+use crate::host::path_from_bytes;
+use crate::host::pg_lines::MAX_OVERRIDES;
+use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 use crate::version::Version;
 
-/// The largest number of tablespaces whose links are followed; each takes several questions.
-const MOST_TABLESPACES: usize = 1000;
+/// Each link takes several questions.
+const MAX_TABLESPACES: usize = 1000;
 
 #[derive(Clone, Debug)]
 pub struct Lead<'a> {
-    /// The main configuration file.
     pub config_file: PathBuf,
-    /// The data directory, unless the configuration names another.
-    pub home: Option<PathBuf>,
-    /// Its process, when it runs.
+    /// Unless the configuration names another.
+    pub data_directory: Option<PathBuf>,
     pub server: Option<Postmaster>,
-    /// The source that names the data directory, where that is a file.
-    pub named_by: Option<Source>,
-    /// The configuration that the user named for a server that does not run.
-    pub by_hand: Option<ConfigArgument<'a>>,
-    /// The user id that everything is read as.
-    pub reader: u32,
+    /// The file that names the data directory, if one does.
+    pub directory_source: Option<Source>,
+    /// Named by the user for a stopped server.
+    pub config_argument: Option<ConfigArgument<'a>>,
+    /// The uid for all reads.
+    pub reader_uid: u32,
 }
 
-/// The place of a cluster, and its configuration so far.
+/// A cluster's directory, and its configuration so far.
 pub struct ClusterConfig<'a> {
     lead: Lead<'a>,
-    /// The real path of the data directory here.
-    pub data: PathBuf,
-    /// The same directory as the server sees it.
-    seen: PathBuf,
+    /// The real path in our mount namespace.
+    pub data_path: PathBuf,
+    /// In the server's mount namespace.
+    server_data_path: PathBuf,
     data_source: Source,
     conf: Conf,
 }
 
 impl<'a> Lead<'a> {
-    /// Reads the configuration and finds the data directory; the error says why there is none.
-    pub fn follow(
+    pub fn resolve(
         self,
         host: &dyn Host,
-        inside: Option<&Inside<'_>>,
+        inside: Option<&NamespaceHost<'_>>,
         facts: &mut FactSet,
     ) -> Result<ClusterConfig<'a>, PostgresNote> {
         let mut conf = Conf::default();
-        conf.file(host, &self.config_file, facts);
+        conf.add_file(host, &self.config_file, facts);
         let absolute =
-            |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
+            |value: &[u8]| Some(path_from_bytes(value.to_vec())).filter(|path| path.is_absolute());
         let option = self
             .server
             .as_ref()
             .and_then(|server| server.setting("data_directory"));
         let (data, data_source) = if let Some(path) = option.and_then(absolute) {
             (path, self.origin())
-        } else if let Some(path) = conf.hint("data_directory").and_then(absolute) {
+        } else if let Some(path) = conf.last_value("data_directory").and_then(absolute) {
             let reading = conf.get("data_directory");
             (
                 path,
                 reading
                     .and_then(|r| r.source().cloned())
-                    .unwrap_or_else(|| Source::file(shown(&self.config_file))),
+                    .unwrap_or_else(|| Source::file(display_path(&self.config_file))),
             )
-        } else if let Some(home) = &self.home {
+        } else if let Some(home) = &self.data_directory {
             (home.clone(), self.origin())
-        } else if self.by_hand.is_some() && conf.get("data_directory").is_none() {
+        } else if self.config_argument.is_some() && conf.get("data_directory").is_none() {
             return Err(PostgresNote::NoDataDirectory);
         } else {
             return Err(PostgresNote::HiddenConfig {
-                file: shown(&self.config_file),
+                file: display_path(&self.config_file),
             });
         };
         let seen = host.real_path(&data).unwrap_or(data);
-        let data = match inside.map(|inside| inside.here(&seen)) {
+        let data = match inside.map(|inside| inside.host_path(&seen)) {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
             Some(Reading::Unknown { detail, .. }) => {
@@ -107,55 +102,60 @@ impl<'a> Lead<'a> {
         };
         Ok(ClusterConfig {
             lead: self,
-            data,
-            seen,
+            data_path: data,
+            server_data_path: seen,
             data_source,
             conf,
         })
     }
 
     fn origin(&self) -> Source {
-        match (&self.server, &self.home) {
+        match (&self.server, &self.data_directory) {
             (Some(server), _) => server.command_line(),
             (None, Some(home)) => self
-                .named_by
+                .directory_source
                 .clone()
-                .unwrap_or_else(|| Source::file(shown(home))),
-            (None, None) => Source::file(shown(&self.config_file)),
+                .unwrap_or_else(|| Source::file(display_path(home))),
+            (None, None) => Source::file(display_path(&self.config_file)),
         }
     }
 }
 
 impl ClusterConfig<'_> {
-    /// Proves that no server runs on it; the error says why that is unknown.
-    pub fn is_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
-        match self.running(&PidFile::read(host, &self.seen)) {
+    /// Proves that no server runs on it; the error says why that is unproven.
+    pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
+        match self.is_running(&PidFile::read(host, &self.server_data_path)) {
             Reading::Known { value: false, .. } => Ok(()),
-            Reading::Known { value: true, .. } => Err(ServerNote::Runs),
-            Reading::Unknown { detail, .. } => Err(ServerNote::MayRun { detail }),
+            Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
+            Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
         }
     }
 
-    /// Whether the process behind the lead serves the directory. A stranger can call a process
-    /// `postgres -D` anything. He cannot own a directory of the server's user, nor write a
-    /// `postmaster.pid` into it.
-    pub fn proof(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Proof {
+    /// Whether the lead's process serves the directory. Anyone can name a process `postgres -D
+    /// DIR`, but only the server's user owns the directory and can write its `postmaster.pid`.
+    pub fn prove_served(&self, host: &dyn Host, inside: Option<&NamespaceHost<'_>>) -> Proof {
         let Some(server) = &self.lead.server else {
             return Proof::NoServer;
         };
-        let data = shown(&self.data);
-        let unreadable = |miss: &Miss| {
+        let data = display_path(&self.data_path);
+        let unreadable = |miss: &HostError| {
             let detail = format!("process {} may serve {data}: {miss}", server.pid);
             Proof::Unreadable(Unproven {
                 uid: Some(server.uid),
                 detail,
             })
         };
-        match inside::owner(host, inside, &self.seen, &self.data, server.uid) {
+        match mount_namespace::directory_owner(
+            host,
+            inside,
+            &self.server_data_path,
+            &self.data_path,
+            server.uid,
+        ) {
             Ok(owner) if owner == u64::from(server.uid) => {}
             Ok(owner) => {
                 let (pid, uid) = (server.pid, server.uid);
-                return Proof::Elsewhere(
+                return Proof::Contradicted(
                     PostgresNote::OtherOwner {
                         pid,
                         uid,
@@ -165,14 +165,16 @@ impl ClusterConfig<'_> {
                     .into(),
                 );
             }
-            Err(miss) if miss.kind == MissKind::Absent => {
-                return Proof::Elsewhere(self.not_its_cluster(server));
+            Err(miss) if miss.kind == HostErrorKind::Absent => {
+                return Proof::Contradicted(self.mismatch_note(server));
             }
-            // A directory that the process' own user may not reach is not his, and no other user
-            // looks there for him.
-            Err(miss) if miss.kind == MissKind::Denied && servers::our_uid(host) == Some(0) => {
+            // A directory that the process's own user cannot reach is not its data directory, and
+            // no other user is asked.
+            Err(miss)
+                if miss.kind == HostErrorKind::Denied && servers::own_uid(host) == Some(0) =>
+            {
                 let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
-                return Proof::Elsewhere(
+                return Proof::Contradicted(
                     PostgresNote::HiddenData {
                         pid,
                         uid,
@@ -184,197 +186,210 @@ impl ClusterConfig<'_> {
             }
             Err(miss) => return unreadable(&miss),
         }
-        // In a container the process has another process id for itself.
+        // In a container the process has another process id.
         let number = if inside.is_some() {
-            servers::own_number(host, server.pid)
+            servers::namespace_pid(host, server.pid)
         } else {
             Some(server.pid)
         };
-        match PidFile::read(host, &self.seen) {
+        match PidFile::read(host, &self.server_data_path) {
             Ok(file) if file.pid.is_some() && file.pid == number => Proof::Serves,
-            Ok(_) => Proof::Elsewhere(self.not_its_cluster(server)),
-            Err(miss) if miss.kind == MissKind::Absent => {
-                Proof::Elsewhere(self.not_its_cluster(server))
+            Ok(_) => Proof::Contradicted(self.mismatch_note(server)),
+            Err(miss) if miss.kind == HostErrorKind::Absent => {
+                Proof::Contradicted(self.mismatch_note(server))
             }
             Err(miss) => unreadable(&miss),
         }
     }
 
-    fn not_its_cluster(&self, server: &Postmaster) -> Note {
+    fn mismatch_note(&self, server: &Postmaster) -> Note {
         PostgresNote::OtherCluster {
             pid: server.pid,
-            data: shown(&self.data),
+            data: display_path(&self.data_path),
         }
         .into()
     }
 
-    /// Records everything about the cluster; the error says why the directory holds none.
-    pub fn put(
+    /// The error says why the directory has no cluster.
+    pub fn record(
         mut self,
         host: &dyn Host,
-        inside: Option<&Inside<'_>>,
+        inside: Option<&NamespaceHost<'_>>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<(), PostgresNote> {
-        let shown_data = shown(&self.data);
+        let shown_data = display_path(&self.data_path);
         let owner = self.owner(host)?;
-        let pid_file = PidFile::read(host, &self.seen);
+        let pid_file = PidFile::read(host, &self.server_data_path);
         let subject = Subject::cluster(&*shown_data);
-        facts.is_of(&subject, Area::Pg);
-        facts.know(
+        facts.set_area(&subject, Area::Pg);
+        facts.insert_known(
             &subject,
             &kind::KIND,
             ServerKind::Postgres,
             self.lead.origin(),
         );
-        let running = self.running(&pid_file);
+        let running = self.is_running(&pid_file);
         let major = self.major(host);
-        self.configure(host, major.value(), facts);
-        let answer = self.ask(host, pid_file.as_ref().ok(), major.value());
+        self.read_later_settings(host, major.value(), facts);
+        let answer = self.query_settings(host, pid_file.as_ref().ok(), major.value());
         let stopped = running.value() == Some(&false);
         let process = self.lead.server.as_ref().map(|server| server.pid);
-        let started = || pid_file.ok().and_then(|file| file.started);
-        let start = (!stopped).then(|| match answer.as_ref().and_then(SettingsReply::loaded) {
-            Some(at_us) => Start::of_load(host, at_us, shown_data.clone()),
-            None => Start::new(host, started(), process, shown_data.clone()),
-        });
+        let started = || pid_file.ok().and_then(|file| file.start_second);
+        let start =
+            (!stopped).then(
+                || match answer.as_ref().and_then(SettingsReply::load_time_us) {
+                    Some(at_us) => ConfigLoad::from_load_time(host, at_us, shown_data.clone()),
+                    None => ConfigLoad::new(host, started(), process, shown_data.clone()),
+                },
+            );
         let remedy = start
             .as_ref()
             .zip(owner.value())
             .map(|(start, owner)| start.remedy(owner));
-        let certain = start.map(|start| start.certain(&self.conf, owner.value()));
-        // The program of this host is none of a container's.
+        let certain = start.map(|start| start.certain_conf(&self.conf, owner.value()));
+        // This host's program is not the container's.
         let request = Request {
             without_programs: request.without_programs || inside.is_some(),
             ..request.clone()
         };
-        let checksums = checksums::read(host, &request, answer.as_ref(), major.value(), &self.seen);
+        let checksums = checksums::data_checksums(
+            host,
+            &request,
+            answer.as_ref(),
+            major.value(),
+            &self.server_data_path,
+        );
         let version = Self::version(host, &request, answer.as_ref(), major);
 
-        facts.know(
+        facts.insert_known(
             &subject,
             &postgres::DATA,
             shown_data.clone(),
             self.data_source.clone(),
         );
-        facts.put(&subject, &postgres::RUNNING, running.clone());
-        facts.know(
+        facts.insert(&subject, &postgres::RUNNING, running.clone());
+        facts.insert_known(
             &subject,
             &postgres::NAME,
             self.name(version.value()),
             self.lead.origin(),
         );
-        facts.know(
+        facts.insert_known(
             &subject,
             &postgres::CONFIG_FILE,
-            shown(&self.lead.config_file),
+            display_path(&self.lead.config_file),
             self.lead.origin(),
         );
-        facts.put(
+        facts.insert(
             &subject,
             &postgres::WAL,
-            self.wal(host, inside, version.value()),
+            self.wal_directory(host, inside, version.value()),
         );
-        facts.put(
+        facts.insert(
             &subject,
             &postgres::TABLESPACES,
             self.tablespaces(host, inside),
         );
-        self.put_settings(
+        self.record_settings(
             &subject,
             answer.as_ref(),
             certain.as_ref(),
             version.value(),
             facts,
         );
-        if let Some((directory, port, source)) = answer.as_ref().and_then(SettingsReply::place) {
-            facts.know(
+        if let Some((directory, port, source)) =
+            answer.as_ref().and_then(SettingsReply::socket_address)
+        {
+            facts.insert_known(
                 &subject,
                 &postgres::SOCKET_DIRECTORY,
                 directory,
                 source.clone(),
             );
-            facts.know(&subject, &postgres::PORT, port, source);
+            facts.insert_known(&subject, &postgres::PORT, port, source);
         }
-        facts.put(
+        facts.insert(
             &subject,
             &postgres::WAL_COMPRESSIONS,
-            compressions(answer.as_ref(), &running, remedy.clone()),
+            wal_compressions(answer.as_ref(), &running, remedy.clone()),
         );
-        let unsaid = |what: &str| untold(what, &running, remedy.clone());
-        counters::put(facts, &subject, answer.as_ref(), &unsaid);
-        facts.put(
+        let unsaid = |what: &str| unreported(what, &running, remedy.clone());
+        counters::record(facts, &subject, answer.as_ref(), &unsaid);
+        facts.insert(
             &subject,
             &postgres::COMMIT_OVERRIDES,
             overrides(answer.as_ref(), &running, remedy),
         );
-        if answer.as_ref().is_some_and(SettingsReply::lacks_overrides) {
-            facts.warn(PostgresNote::OverridesBeyondBound {
+        if answer
+            .as_ref()
+            .is_some_and(SettingsReply::has_truncated_overrides)
+        {
+            facts.add_note(PostgresNote::OverridesBeyondBound {
                 data: shown_data,
-                most: MOST_OVERRIDES,
+                most: MAX_OVERRIDES,
             });
         }
-        facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
-        facts.put(&subject, &postgres::VERSION, version);
+        facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
+        facts.insert(&subject, &postgres::VERSION, version);
         let preloaded = match self.lead.server {
-            Some(server) => server.preloaded,
-            None => servers::not_running(running.value()),
+            Some(server) => server.preloaded_library,
+            None => servers::preload_without_server(running.value()),
         };
-        facts.put(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
+        facts.insert(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
         if let Some(user) = owner.value().filter(|user| *user != "root") {
-            offer_owner(facts, &subject, user);
+            suggest_owner(facts, &subject, user);
         }
-        facts.put(&subject, &postgres::USER, owner);
+        facts.insert(&subject, &postgres::USER, owner);
         Ok(())
     }
 
-    /// The owner of the data directory; an error when there is no such directory, or when asking
-    /// would only take long.
+    /// An error if there is no such directory, or if further questions would only time out.
     fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
-        let data = shown(&self.data);
-        let config = shown(&self.lead.config_file);
-        let uid = match host.stat(&self.seen) {
+        let data = display_path(&self.data_path);
+        let config = display_path(&self.lead.config_file);
+        let uid = match host.stat(&self.server_data_path) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
             Err(miss) => match (miss.kind, &self.lead.server) {
-                (MissKind::Absent, None) => {
+                (HostErrorKind::Absent, None) => {
                     return Err(PostgresNote::NoData { file: config, data });
                 }
-                (MissKind::TimedOut, _) => {
-                    return Err(PostgresNote::DataSilence { data });
+                (HostErrorKind::TimedOut, _) => {
+                    return Err(PostgresNote::DataTimeout { data });
                 }
-                (_, _) => return Ok(refused(&miss, &data)),
+                (_, _) => return Ok(error_reading(&miss, &data)),
             },
         };
         let Some(uid) = uid else {
             return Ok(Reading::unknown(
-                Why::Malformed,
+                UnknownReason::Malformed,
                 format!("the owner of {data}"),
             ));
         };
         Ok(match host.ask(&Question::UserName(uid)) {
-            Ok(name) => Reading::known(safe(&name), Source::call(format!("stat {data}"))),
-            Err(miss) => refused(&miss, &format!("the name of user {uid}")),
+            Ok(name) => Reading::known(display_safe(&name), Source::call(format!("stat {data}"))),
+            Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
         })
     }
 
-    fn running(&self, pid_file: &Result<PidFile, Miss>) -> Reading<bool> {
-        let path = format!("{}/postmaster.pid", shown(&self.data));
+    fn is_running(&self, pid_file: &Result<PidFile, HostError>) -> Reading<bool> {
+        let path = format!("{}/postmaster.pid", display_path(&self.data_path));
         match (&self.lead.server, pid_file) {
             (Some(server), _) => {
                 Reading::known(true, Source::file(format!("/proc/{}", server.pid)))
             }
-            (None, Err(miss)) if miss.kind == MissKind::Absent => {
+            (None, Err(miss)) if miss.kind == HostErrorKind::Absent => {
                 Reading::known(false, Source::file(path))
             }
-            (None, Err(miss)) => refused(miss, &path),
+            (None, Err(miss)) => error_reading(miss, &path),
             (None, Ok(file)) => {
                 let pid = file
                     .pid
                     .map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
                 Reading::unknown(
-                    Why::Ambiguous,
+                    UnknownReason::Ambiguous,
                     format!(
-                        "{path} names {pid}, which is not among the servers seen: it crashed, or runs out of sight"
+                        "{path} names {pid}, which is not a visible server: it crashed, or is hidden from walwise"
                     ),
                 )
             }
@@ -382,28 +397,38 @@ impl ClusterConfig<'_> {
     }
 
     fn major(&self, host: &dyn Host) -> Reading<Version> {
-        let path = self.seen.join("PG_VERSION");
-        let parse =
-            |text: String| Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"));
-        let read = match host.attribute(&path) {
-            Ok(text) => Reading::known(text, Source::file(shown(&path))).and_then(parse),
-            Err(miss) => refused(&miss, &shown(&path)),
+        let path = self.server_data_path.join("PG_VERSION");
+        let parse = |text: String| {
+            Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version"))
         };
-        // Debian's directory is named after the major version that it belongs to.
-        match installed::debian_name(&self.lead.config_file) {
+        let read = match host.attribute(&path) {
+            Ok(text) => Reading::known(text, Source::file(display_path(&path))).and_then(parse),
+            Err(miss) => error_reading(&miss, &display_path(&path)),
+        };
+        // Debian's path contains the major version.
+        match installed::debian_version_and_name(&self.lead.config_file) {
             Some((version, _)) if !read.is_known() => {
-                Reading::known(version, Source::file(shown(&self.lead.config_file))).and_then(parse)
+                Reading::known(version, Source::file(display_path(&self.lead.config_file)))
+                    .and_then(parse)
             }
             _ => read,
         }
     }
 
-    /// Adds what is read after the main file: settings made with ALTER SYSTEM (9.4 and later), then
-    /// the command line.
-    fn configure(&mut self, host: &dyn Host, major: Option<&Version>, facts: &mut FactSet) {
+    /// Adds what the server reads after the main file: ALTER SYSTEM (9.4 and later), then the
+    /// command line.
+    fn read_later_settings(
+        &mut self,
+        host: &dyn Host,
+        major: Option<&Version>,
+        facts: &mut FactSet,
+    ) {
         if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
-            self.conf
-                .optional_file(host, &self.seen.join("postgresql.auto.conf"), facts);
+            self.conf.add_optional_file(
+                host,
+                &self.server_data_path.join("postgresql.auto.conf"),
+                facts,
+            );
         }
         if let Some(server) = &self.lead.server {
             for (name, value) in &server.settings {
@@ -413,25 +438,25 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// The running server's own answer, when it proves to be that of this cluster.
-    fn ask(
+    /// The running server's answer, if it is proven to be this cluster's.
+    fn query_settings(
         &self,
         host: &dyn Host,
         pid_file: Option<&PidFile>,
         major: Option<&Version>,
     ) -> Option<SettingsReply> {
         let server = self.lead.server.as_ref()?;
-        // A stopped server would answer once it continues, and log that the client is gone.
+        // A stopped server would answer when it continues, and log an aborted connection.
         if servers::is_stopped(host, server.pid) {
             return None;
         }
         let socket = pid_file
             .and_then(|file| file.socket.clone())
             .or_else(|| self.configured_socket())?;
-        let answer = server::ask(host, &socket)?;
+        let answer = server::query_settings(host, &socket)?;
         let same_directory = answer
             .data_directory()
-            .is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.seen);
+            .is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.server_data_path);
         let version = answer.version();
         let same_version = match (major, version.as_ref().and_then(Reading::value)) {
             (Some(major), Some(version)) => settings::major(major) == settings::major(version),
@@ -440,7 +465,7 @@ impl ClusterConfig<'_> {
         (same_directory && same_version).then_some(answer)
     }
 
-    /// The first socket that the configuration names; the default depends on the build.
+    /// The first configured socket; the default depends on the build.
     fn configured_socket(&self) -> Option<PathBuf> {
         let known = |name| self.conf.get(name).map(|reading| reading.value().cloned());
         let port = match known("port") {
@@ -449,7 +474,7 @@ impl ClusterConfig<'_> {
         };
         let directories = known("unix_socket_directories")??;
         let first = directories.split(|b| *b == b',').next()?.trim_ascii();
-        let directory = Some(path_of(first.to_vec())).filter(|path| path.is_absolute())?;
+        let directory = Some(path_from_bytes(first.to_vec())).filter(|path| path.is_absolute())?;
         Some(directory.join(format!(".s.PGSQL.{port}")))
     }
 
@@ -469,12 +494,12 @@ impl ClusterConfig<'_> {
         else {
             return major;
         };
-        // Both are of one package. A capture may hold the answer of the server alone.
+        // Server and tools come from one package. A capture may have only the server's answer.
         let told = [Tool::PgCtl(number), Tool::Postgres(number)]
             .into_iter()
             .find_map(|tool| {
                 let printed = host.run(tool, &["--version"]).ok()?;
-                let version = release(&safe(&printed))?;
+                let version = release(&display_safe(&printed))?;
                 let source = Source::Command {
                     argv: format!("{} --version", tool.name()),
                 };
@@ -484,55 +509,67 @@ impl ClusterConfig<'_> {
     }
 
     fn name(&self, version: Option<&Version>) -> String {
-        match (installed::debian_name(&self.lead.config_file), version) {
+        match (
+            installed::debian_version_and_name(&self.lead.config_file),
+            version,
+        ) {
             (Some((version, name)), _) => format!("postgresql {version}/{name}"),
             (None, Some(version)) => {
                 format!(
                     "postgresql {} in {}",
                     settings::major(version),
-                    shown(&self.data)
+                    display_path(&self.data_path)
                 )
             }
-            (None, None) => format!("postgresql in {}", shown(&self.data)),
+            (None, None) => format!("postgresql in {}", display_path(&self.data_path)),
         }
     }
 
-    /// The directory of the WAL, which is often a symbolic link (`pg_xlog` before 10).
-    fn wal(
+    /// Often a symbolic link (`pg_xlog` before 10).
+    fn wal_directory(
         &self,
         host: &dyn Host,
-        inside: Option<&Inside<'_>>,
+        inside: Option<&NamespaceHost<'_>>,
         version: Option<&Version>,
     ) -> Reading<String> {
         let old = version.is_some_and(|version| version.number(0) < 10);
-        let path = self.seen.join(if old { "pg_xlog" } else { "pg_wal" });
-        let call = format!("realpath {}", shown(&path));
+        let path = self
+            .server_data_path
+            .join(if old { "pg_xlog" } else { "pg_wal" });
+        let call = format!("realpath {}", display_path(&path));
         match (host.real_path(&path), inside) {
-            (Ok(real), Some(inside)) => inside.here(&real).map(|here| shown(&here)),
-            (Ok(real), None) => Reading::known(shown(&real), Source::call(call)),
-            (Err(miss), _) => refused(&miss, &call),
+            (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
+            (Ok(real), None) => Reading::known(display_path(&real), Source::call(call)),
+            (Err(miss), _) => error_reading(&miss, &call),
         }
     }
 
-    /// Where tablespaces are: symbolic links in pg_tblspc, each named by the tablespace's id.
-    fn tablespaces(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Reading<Vec<String>> {
-        let links = self.seen.join("pg_tblspc");
+    /// The targets of the symbolic links in pg_tblspc, which are named by tablespace id.
+    fn tablespaces(
+        &self,
+        host: &dyn Host,
+        inside: Option<&NamespaceHost<'_>>,
+    ) -> Reading<Vec<String>> {
+        let links = self.server_data_path.join("pg_tblspc");
         let names = match host.list(&links) {
             Ok(names) => names,
-            Err(miss) => return refused(&miss, &shown(&links)),
+            Err(miss) => return error_reading(&miss, &display_path(&links)),
         };
-        if names.len() > MOST_TABLESPACES {
-            let says = format!("{} holds more than {MOST_TABLESPACES} links", shown(&links));
-            return Reading::unknown(Why::Ambiguous, says);
+        if names.len() > MAX_TABLESPACES {
+            let says = format!(
+                "{} holds more than {MAX_TABLESPACES} links",
+                display_path(&links)
+            );
+            return Reading::unknown(UnknownReason::Ambiguous, says);
         }
         let mut found = Vec::new();
         for name in names {
             let link = links.join(name);
             match host.real_path(&link) {
-                Ok(real) if real.starts_with(&self.seen) => {}
-                Ok(real) => match inside.map(|inside| inside.here(&real)) {
-                    None => found.push(shown(&real)),
-                    Some(Reading::Known { value, .. }) => found.push(shown(&value)),
+                Ok(real) if real.starts_with(&self.server_data_path) => {}
+                Ok(real) => match inside.map(|inside| inside.host_path(&real)) {
+                    None => found.push(display_path(&real)),
+                    Some(Reading::Known { value, .. }) => found.push(display_path(&value)),
                     Some(Reading::Unknown {
                         why,
                         detail,
@@ -546,25 +583,24 @@ impl ClusterConfig<'_> {
                     }
                 },
                 Err(miss) => {
-                    // A link that leads nowhere is not one tablespace fewer.
-                    let miss = Miss::new(
-                        if miss.kind == MissKind::Absent {
-                            MissKind::Failed
+                    // A broken link is still a tablespace.
+                    let miss = HostError::new(
+                        if miss.kind == HostErrorKind::Absent {
+                            HostErrorKind::Failed
                         } else {
                             miss.kind
                         },
                         miss.detail,
                     );
-                    return refused(&miss, &format!("realpath {}", shown(&link)));
+                    return error_reading(&miss, &format!("realpath {}", display_path(&link)));
                 }
             }
         }
-        Reading::known(found, Source::file(shown(&links)))
+        Reading::known(found, Source::file(display_path(&links)))
     }
 
-    /// `certain` is the part of the files that is in force in the running server; `None` when none
-    /// runs.
-    fn put_settings(
+    /// `certain` is the certain part of the files; `None` if no server runs.
+    fn record_settings(
         &self,
         subject: &Subject,
         answer: Option<&SettingsReply>,
@@ -576,13 +612,12 @@ impl ClusterConfig<'_> {
             let written = self.conf.get(setting.name);
             let told = answer.and_then(|answer| answer.get(setting.name));
             let words = |reading: Option<&Reading<Vec<u8>>>| {
-                Some(setting.spelled(reading?.value()?, version))
+                Some(setting.canonical_value(reading?.value()?, version))
             };
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
-                    // A known value has a source.
                     if let Some(source) = written.as_ref().and_then(Reading::source) {
-                        facts.warn(PostgresNote::OtherValue {
+                        facts.add_note(PostgresNote::OtherValue {
                             cluster: self.name(version),
                             setting: setting.name,
                             written: written_word,
@@ -592,7 +627,7 @@ impl ClusterConfig<'_> {
                     }
                     told
                 }
-                // Both agree: the line that says so is worth more than the server's word.
+                // Both agree: the line in the file is the better source.
                 (Some(_), Some(_))
                     if told.as_ref().is_some_and(|told| {
                         matches!(told.source(), Some(Source::Server { .. }))
@@ -603,7 +638,7 @@ impl ClusterConfig<'_> {
                 (Some(_), _) => told,
                 (None, _) => certain.unwrap_or(&self.conf).get(setting.name),
             };
-            setting.put(facts, subject, chosen, version);
+            setting.record(facts, subject, chosen, version);
         }
     }
 }
@@ -614,69 +649,73 @@ fn release(printed: &str) -> Option<Version> {
     Version::parse(version.split("\\x0a").next().unwrap_or_default())
 }
 
-/// Settings of databases and roles for their own sessions; they are in a catalog, which only the
-/// server reads.
+/// Settings of databases and roles are in a catalog, which only the server reads.
 fn overrides(
     answer: Option<&SettingsReply>,
     running: &Reading<bool>,
     remedy: Option<Remedy>,
 ) -> Reading<Vec<CommitOverride>> {
     let told = answer.map(SettingsReply::commit_overrides);
-    told.unwrap_or_else(|| untold("what databases and roles set", running, remedy))
+    told.unwrap_or_else(|| unreported("the settings of databases and roles", running, remedy))
 }
 
-fn compressions(
+fn wal_compressions(
     answer: Option<&SettingsReply>,
     running: &Reading<bool>,
     remedy: Option<Remedy>,
 ) -> Reading<Vec<String>> {
     let told = answer.map(SettingsReply::wal_compressions);
-    told.unwrap_or_else(|| untold("what it was built with", running, remedy))
+    told.unwrap_or_else(|| unreported("its compression methods", running, remedy))
 }
 
-/// What only the server could tell, and did not.
-fn untold<T>(what: &str, running: &Reading<bool>, remedy: Option<Remedy>) -> Reading<T> {
+/// For a fact that only the server reports, and did not.
+fn unreported<T>(what: &str, running: &Reading<bool>, remedy: Option<Remedy>) -> Reading<T> {
     if running.value() == Some(&false) {
-        return Reading::unknown(Why::Absent, format!("only a running server tells {what}"));
+        return Reading::unknown(
+            UnknownReason::Absent,
+            format!("only a running server reports {what}"),
+        );
     }
-    let unknown = Reading::unknown(Why::Denied, format!("the server did not say {what}"));
+    let unknown = Reading::unknown(
+        UnknownReason::Denied,
+        format!("the server did not report {what}"),
+    );
     match remedy {
-        Some(remedy) => unknown.or_try(remedy),
+        Some(remedy) => unknown.with_remedy(remedy),
         None => unknown,
     }
 }
 
-/// Offers the owner of the data directory as a remedy for what was denied to us.
-fn offer_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
+/// Suggests running as the data directory's owner for every denied fact.
+fn suggest_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     for info in postgres::ALL {
         let reading = facts.reading(cluster, info.id).clone();
         if matches!(
             reading,
             Reading::Unknown {
-                why: Why::Denied,
+                why: UnknownReason::Denied,
                 ..
             }
         ) {
-            facts.put_value(
+            facts.insert_value(
                 cluster,
                 info,
-                reading.or_try(Remedy::RunAs(user.to_owned())),
+                reading.with_remedy(Remedy::RunAs(user.to_owned())),
             );
         }
     }
 }
 
-/// postmaster.pid, which the server writes at its start: process id, data directory, start time,
-/// port, socket directory.
+/// postmaster.pid: process id, data directory, start time, port, socket directory.
 struct PidFile {
     pid: Option<u32>,
     /// In seconds since 1970.
-    started: Option<u64>,
+    start_second: Option<u64>,
     socket: Option<PathBuf>,
 }
 
 impl PidFile {
-    fn read(host: &dyn Host, data: &Path) -> Result<Self, Miss> {
+    fn read(host: &dyn Host, data: &Path) -> Result<Self, HostError> {
         let text = host.read(&data.join("postmaster.pid"))?;
         let lines: Vec<&[u8]> = text
             .split(|b| *b == b'\n')
@@ -687,19 +726,19 @@ impl PidFile {
         let started = word(2).and_then(|word| word.parse().ok());
         let directory = lines
             .get(4)
-            .map(|line| path_of(line.to_vec()))
+            .map(|line| path_from_bytes(line.to_vec()))
             .filter(|path| path.is_absolute());
         let socket = directory
             .zip(number(3))
             .map(|(path, port)| path.join(format!(".s.PGSQL.{port}")));
         Ok(Self {
             pid: number(0),
-            started,
+            start_second: started,
             socket,
         })
     }
 }
 
-fn shown(path: &Path) -> String {
-    safe(path_bytes(path))
+fn display_path(path: &Path) -> String {
+    display_safe(path_bytes(path))
 }

@@ -1,80 +1,77 @@
-//! PostgreSQL's configuration files with their includes, in the order in which the server reads
-//! them.
+//! PostgreSQL's configuration files with includes, in the order in which the server reads them.
 //!
-//! The host applies the allow-list of keys. Order and depth limit follow guc-file.l (PostgreSQL
+//! The host applies the allow-list of keys. Order and nesting limit follow guc-file.l (PostgreSQL
 //! manual, *Setting Parameters*).
 
 use std::path::{Path, PathBuf};
 
 pub use crate::databases::conf::Conf;
 use crate::facts::note::{PostgresNote, ServerNote};
-use crate::facts::{FactSet, Note, Reading, Source, Why};
-use crate::host::{Dialect, Host, Miss, MissKind, path_bytes, path_of};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
+use crate::host::{Dialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// The deepest nesting of includes; the server refuses deeper ones.
+/// The nesting limit of the server, which refuses deeper includes.
 const DEPTH: usize = 10;
-/// The largest number of files that are read, however they include each other.
+/// Bounds the number of files, even if they include each other.
 const FILES: usize = 256;
 
 impl Conf {
-    /// Adds a file with its includes. An absent file is a hole, so the caller must rule it out.
-    pub fn file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
+    /// Adds a file with its includes. An absent file is a gap, so the caller must rule it out.
+    pub fn add_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         ConfigReader {
             host,
             facts,
             conf: self,
             chain: Vec::new(),
-            full: false,
+            is_limit_reached: false,
         }
-        .file(path);
+        .read_file(path);
     }
 
-    /// Adds a file that may be absent.
-    pub fn optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
+    pub fn add_optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         ConfigReader {
             host,
             facts,
             conf: self,
             chain: Vec::new(),
-            full: false,
+            is_limit_reached: false,
         }
-        .optional_file(path);
+        .read_optional_file(path);
     }
 }
 
-/// Reads files into a configuration.
 struct ConfigReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
     conf: &'a mut Conf,
-    /// The files that include the one being read, outermost first.
+    /// Open files, outermost include first.
     chain: Vec<PathBuf>,
-    /// Whether the limit of files is reached and reported.
-    full: bool,
+    /// The limit of files is reached and noted.
+    is_limit_reached: bool,
 }
 
 impl ConfigReader<'_> {
-    fn file(&mut self, path: &Path) {
-        if self.full {
-            return self.unread();
+    fn read_file(&mut self, path: &Path) {
+        if self.is_limit_reached {
+            return self.note_file_limit();
         }
-        let shown = safe(path_bytes(path));
-        if let Err(note) = self.enter(path) {
-            return self.broken(note);
+        let shown = display_safe(path_bytes(path));
+        if let Err(note) = self.check_limits(path) {
+            return self.add_rejected_file(note);
         }
         match self.host.config(path, Dialect::Postgres) {
             Ok(settings) => {
                 self.chain.push(path.to_owned());
                 for setting in settings {
                     let name = String::from_utf8_lossy(&setting.key).to_ascii_lowercase();
-                    let there = || path_of(setting.value.clone());
+                    let there = || path_from_bytes(setting.value.clone());
                     let base = path.parent().unwrap_or(Path::new("/"));
                     match name.as_str() {
-                        "include" => self.file(&base.join(there())),
-                        "include_if_exists" => self.optional_file(&base.join(there())),
-                        "include_dir" => self.directory(&base.join(there())),
+                        "include" => self.read_file(&base.join(there())),
+                        "include_if_exists" => self.read_optional_file(&base.join(there())),
+                        "include_dir" => self.read_directory(&base.join(there())),
                         _ => {
                             self.conf
                                 .set(name, setting.value, Source::line(&*shown, setting.line));
@@ -82,33 +79,33 @@ impl ConfigReader<'_> {
                     }
                 }
                 self.chain.pop();
-                self.conf.end(path);
+                self.conf.mark_file_end(path);
             }
-            Err(miss) => self.hole(&miss, &shown),
+            Err(miss) => self.add_gap(&miss, &shown),
         }
     }
 
-    fn optional_file(&mut self, path: &Path) {
-        if self.full {
-            return self.unread();
+    fn read_optional_file(&mut self, path: &Path) {
+        if self.is_limit_reached {
+            return self.note_file_limit();
         }
-        let absent = |miss: Miss| miss.kind == MissKind::Absent;
+        let absent = |miss: HostError| miss.kind == HostErrorKind::Absent;
         if self.host.config(path, Dialect::Postgres).is_err_and(absent) {
             let holder = path
                 .ancestors()
                 .skip(1)
                 .find(|above| self.host.stat(above).is_ok());
-            self.conf.end(holder.unwrap_or(path));
+            self.conf.mark_file_end(holder.unwrap_or(path));
         } else {
-            self.file(path);
+            self.read_file(path);
         }
     }
 
-    /// Files whose names end in `.conf` and do not begin with a dot, in the order of their bytes.
-    fn directory(&mut self, path: &Path) {
+    /// `*.conf` without hidden files, in byte order.
+    fn read_directory(&mut self, path: &Path) {
         let names = match self.host.list(path) {
             Ok(names) => names,
-            Err(miss) => return self.hole(&miss, &safe(path_bytes(path))),
+            Err(miss) => return self.add_gap(&miss, &display_safe(path_bytes(path))),
         };
         let mut names: Vec<_> = names
             .into_iter()
@@ -119,37 +116,37 @@ impl ConfigReader<'_> {
             .collect();
         names.sort();
         for name in names {
-            if self.full {
-                return self.unread();
+            if self.is_limit_reached {
+                return self.note_file_limit();
             }
             let file = path.join(name);
             if !self.host.stat(&file).is_ok_and(|stat| stat.is_dir()) {
-                self.file(&file);
+                self.read_file(&file);
             }
         }
-        self.conf.end(path);
+        self.conf.mark_file_end(path);
     }
 
-    /// Whether one more file may be read.
-    fn enter(&mut self, path: &Path) -> Result<(), Note> {
+    /// The error says which limit is reached.
+    fn check_limits(&mut self, path: &Path) -> Result<(), Note> {
         let files = self.conf.count_file();
-        let file = || safe(path_bytes(path));
+        let file = || display_safe(path_bytes(path));
         if self.chain.iter().any(|above| above == path) {
-            return Err(PostgresNote::Loop { file: file() }.into());
+            return Err(PostgresNote::IncludeLoop { file: file() }.into());
         }
         if self.chain.len() > DEPTH {
-            return Err(PostgresNote::Depth { file: file() }.into());
+            return Err(PostgresNote::IncludeDepth { file: file() }.into());
         }
         if files > FILES {
-            self.full = true;
+            self.is_limit_reached = true;
             return Err(ServerNote::FilesBeyondBound { file: file() }.into());
         }
         Ok(())
     }
 
-    fn hole(&mut self, miss: &Miss, what: &str) {
-        if miss.kind == MissKind::Absent {
-            return self.broken(ServerNote::NoInclude {
+    fn add_gap(&mut self, miss: &HostError, what: &str) {
+        if miss.kind == HostErrorKind::Absent {
+            return self.add_rejected_file(ServerNote::MissingInclude {
                 path: what.to_owned(),
             });
         }
@@ -157,26 +154,27 @@ impl ConfigReader<'_> {
             why,
             detail,
             remedy,
-        } = refused::<()>(miss, what)
+        } = error_reading::<()>(miss, what)
         {
-            self.conf.hole(why, detail, remedy);
+            self.conf.add_gap(why, detail, remedy);
         }
     }
 
-    /// Notes once that further files are unknown.
-    fn unread(&mut self) {
-        self.conf.hole(
-            Why::NotCollected,
-            "more files are included than walwise reads",
+    /// Adds one gap for all files beyond the limit.
+    fn note_file_limit(&mut self) {
+        self.conf.add_gap(
+            UnknownReason::NotCollected,
+            "more included files than walwise reads",
             None,
         );
     }
 
-    /// A configuration that the server would refuse, so it runs with another one than is written.
-    fn broken(&mut self, note: impl Into<Note>) {
+    /// The server would refuse these files, so a running one was started with others.
+    fn add_rejected_file(&mut self, note: impl Into<Note>) {
         let note = note.into();
-        self.conf.hole(Why::Malformed, note.to_string(), None);
-        self.facts.warn(note);
+        self.conf
+            .add_gap(UnknownReason::Malformed, note.to_string(), None);
+        self.facts.add_note(note);
     }
 }
 
@@ -186,13 +184,13 @@ mod tests {
 
     use super::*;
     use crate::host::{ConfigDirective, Question};
-    use crate::testing::{Fake, sentences};
+    use crate::testing::{FakeHost, note_sentences};
 
     fn question(path: &str) -> Question {
         Question::Config(path.into(), Dialect::Postgres)
     }
 
-    fn with(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
+    fn with_settings(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
         let encode = |(n, (key, value)): (usize, &(&str, &str))| {
             let line = u32::try_from(n).unwrap() + 1;
             ConfigDirective::new(line, *key, *value).encode()
@@ -201,9 +199,9 @@ mod tests {
         fake.answer(question(path), answer.concat())
     }
 
-    fn read(fake: &Fake) -> (Conf, FactSet) {
+    fn read_conf(fake: &FakeHost) -> (Conf, FactSet) {
         let (mut conf, mut facts) = (Conf::default(), FactSet::default());
-        conf.file(fake, Path::new("/pg/postgresql.conf"), &mut facts);
+        conf.add_file(fake, Path::new("/pg/postgresql.conf"), &mut facts);
         (conf, facts)
     }
 
@@ -218,8 +216,8 @@ mod tests {
 
     #[test]
     fn includes_are_read_where_they_stand_and_the_last_setting_wins() {
-        let fake = with(
-            Fake::default(),
+        let fake = with_settings(
+            FakeHost::default(),
             "/pg/postgresql.conf",
             &[
                 ("fsync", "on"),
@@ -228,7 +226,7 @@ mod tests {
                 ("include_if_exists", "no.conf"),
             ],
         );
-        let fake = with(
+        let fake = with_settings(
             fake,
             "/pg/more/a.conf",
             &[
@@ -237,13 +235,13 @@ mod tests {
                 ("include", "b.conf"),
             ],
         );
-        let fake = with(fake, "/pg/more/b.conf", &[("commit_delay", "5")]);
-        let fake = with(fake, "/pg/conf.d/10.conf", &[("wal_level", "logical")]);
-        let fake = with(fake, "/pg/conf.d/9.conf", &[("wal_level", "replica")]).answer(
+        let fake = with_settings(fake, "/pg/more/b.conf", &[("commit_delay", "5")]);
+        let fake = with_settings(fake, "/pg/conf.d/10.conf", &[("wal_level", "logical")]);
+        let fake = with_settings(fake, "/pg/conf.d/9.conf", &[("wal_level", "replica")]).answer(
             Question::List("/pg/conf.d".into()),
             b"10.conf\09.conf\0.hidden.conf\0x.conf.bak",
         );
-        let (conf, facts) = read(&fake);
+        let (conf, facts) = read_conf(&fake);
         let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
         assert_eq!(known(&conf, "fsync"), pair("off", "/pg/more/a.conf:1"));
         assert_eq!(
@@ -255,13 +253,13 @@ mod tests {
             conf.get("wal_recycle").is_none(),
             "nothing sets it and all was read"
         );
-        assert_eq!(sentences(&facts), [] as [String; 0]);
+        assert_eq!(note_sentences(&facts), [] as [String; 0]);
     }
 
     #[test]
     fn a_denied_include_hides_what_comes_before_it_and_nothing_after() {
-        let fake = with(
-            Fake::default(),
+        let fake = with_settings(
+            FakeHost::default(),
             "/pg/postgresql.conf",
             &[
                 ("fsync", "on"),
@@ -269,8 +267,8 @@ mod tests {
                 ("wal_level", "minimal"),
             ],
         )
-        .refuse(question("/pg/secret.conf"), MissKind::Denied);
-        let (conf, _) = read(&fake);
+        .refuse(question("/pg/secret.conf"), HostErrorKind::Denied);
+        let (conf, _) = read_conf(&fake);
         assert_eq!(
             known(&conf, "wal_level").map(|(value, _)| value).as_deref(),
             Some("minimal")
@@ -280,7 +278,7 @@ mod tests {
                 matches!(
                     conf.get(name),
                     Some(Reading::Unknown {
-                        why: Why::Denied,
+                        why: UnknownReason::Denied,
                         ..
                     })
                 ),
@@ -296,49 +294,48 @@ mod tests {
             ("postgresql.conf", None),
             ("deep.conf", Some("deep2.conf")),
         ] {
-            let fake = with(
-                Fake::default(),
+            let fake = with_settings(
+                FakeHost::default(),
                 "/pg/postgresql.conf",
                 &[("include", include)],
             );
             let fake = match settings {
-                Some(next) => with(
-                    with(fake, "/pg/deep.conf", &[("include", next)]),
+                Some(next) => with_settings(
+                    with_settings(fake, "/pg/deep.conf", &[("include", next)]),
                     "/pg/deep2.conf",
                     &[("include", "deep.conf")],
                 ),
                 None => fake,
             };
-            let (conf, facts) = read(&fake);
+            let (conf, facts) = read_conf(&fake);
             assert!(
                 matches!(conf.get("fsync"), Some(Reading::Unknown { .. })),
                 "{include}"
             );
             assert_eq!(
-                sentences(&facts).len(),
+                note_sentences(&facts).len(),
                 1,
                 "{include}: {:?}",
-                sentences(&facts)
+                note_sentences(&facts)
             );
         }
     }
 
     proptest! {
-        /// Files that include each other in any way end, and read no more than a bounded number of
-        /// files.
+        /// Any web of includes terminates within the bound on files.
         #[test]
         fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..60)) {
-            let mut fake = Fake::default();
+            let mut fake = FakeHost::default();
             for from in 0..6 {
                 let includes: Vec<(&str, String)> = web.iter().filter(|(a, ..)| *a == from)
                     .map(|(_, to, kind)| (["include", "include_if_exists", "fsync"][*kind], format!("{to}.conf")))
                     .collect();
                 let includes: Vec<(&str, &str)> = includes.iter().map(|(key, value)| (*key, value.as_str())).collect();
-                fake = with(fake, &format!("/pg/{from}.conf"), &includes);
+                fake = with_settings(fake, &format!("/pg/{from}.conf"), &includes);
             }
             let (mut conf, mut facts) = (Conf::default(), FactSet::default());
-            conf.file(&fake, Path::new("/pg/0.conf"), &mut facts);
-            prop_assert!(fake.asked().len() <= 3 * FILES + 120);
+            conf.add_file(&fake, Path::new("/pg/0.conf"), &mut facts);
+            prop_assert!(fake.asked_questions().len() <= 3 * FILES + 120);
         }
     }
 }

@@ -1,96 +1,102 @@
-//! What a running server counts of its WAL and its checkpoints, with the memory and the segments
-//! that it writes them from and to: all from its own answer, since no file holds it.
+//! WAL and checkpoint counters of a running server, with wal_buffers and segment size; all from its
+//! own answer, since no file has them.
 //!
-//! Counters begin at the moment at which they were last reset, by somebody or by a crash. Times are
-//! differences of the server's own clock. What follows from them is left to `sizing`.
+//! Counters start at their last reset, by a user or a crash. Durations are differences of the
+//! server's own clock. Conclusions are left to `sizing`.
 
 use jiff::Timestamp;
 
 use super::server::SettingsReply;
 use crate::facts::catalog::postgres;
-use crate::facts::{FactSet, Key, Reading, Subject, Why};
+use crate::facts::{FactSet, Key, Reading, Subject, UnknownReason};
 use crate::host::pg_lines::counters::{
     BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED, WAL_BYTES,
     WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
 };
 
-/// Records all of it; `unsaid` is the reason where no server answered.
-pub fn put(
+/// `unsaid` gives the reading if no server answered.
+pub fn record(
     facts: &mut FactSet,
     cluster: &Subject,
     answer: Option<&SettingsReply>,
     unsaid: &dyn Fn(&str) -> Reading<u64>,
 ) {
-    let told = Told { answer, unsaid };
-    let mut put = |key: &Key<u64>, reading: Reading<u64>| facts.put(cluster, key, reading);
+    let told = CounterReader {
+        answer,
+        missing_answer: unsaid,
+    };
+    let mut put = |key: &Key<u64>, reading: Reading<u64>| facts.insert(cluster, key, reading);
     put(&postgres::WAL_BUFFERS, told.size("wal_buffers"));
     put(&postgres::SHARED_BUFFERS, told.size("shared_buffers"));
     put(&postgres::WAL_SEGMENT_SIZE, told.size("wal_segment_size"));
-    put(&postgres::WAL_MADE, told.count(WAL_BYTES));
-    put(&postgres::WAL_RECORDS, told.count(WAL_RECORDS));
-    put(&postgres::WAL_IMAGES, told.count(WAL_IMAGES));
-    put(&postgres::WAL_BUFFERS_FULL, told.count(BUFFERS_FULL));
-    put(&postgres::WAL_RECENT, told.between(POSITION, REDO));
-    put(&postgres::CHECKPOINTS_TIMED, told.count(TIMED));
-    put(&postgres::CHECKPOINTS_REQUESTED, told.count(REQUESTED));
+    put(&postgres::WAL_MADE, told.counter(WAL_BYTES));
+    put(&postgres::WAL_RECORDS, told.counter(WAL_RECORDS));
+    put(&postgres::WAL_IMAGES, told.counter(WAL_IMAGES));
+    put(&postgres::WAL_BUFFERS_FULL, told.counter(BUFFERS_FULL));
+    put(
+        &postgres::WAL_RECENT,
+        told.counter_difference(POSITION, REDO),
+    );
+    put(&postgres::CHECKPOINTS_TIMED, told.counter(TIMED));
+    put(&postgres::CHECKPOINTS_REQUESTED, told.counter(REQUESTED));
     for (key, since) in [
         (&postgres::WAL_TIME, WAL_SINCE),
         (&postgres::WAL_RECENT_TIME, CHECKPOINT),
         (&postgres::CHECKPOINTS_TIME, CHECKPOINTS_SINCE),
     ] {
-        facts.put(
+        facts.insert(
             cluster,
             key,
-            told.between(NOW, since).map(|micros| micros as f64),
+            told.counter_difference(NOW, since)
+                .map(|micros| micros as f64),
         );
     }
     let day = |micros| {
         let moment = i64::try_from(micros)
             .ok()
             .and_then(|micros| Timestamp::from_microsecond(micros).ok());
-        let moment = moment.ok_or_else(|| format!("{micros} microseconds are no moment"))?;
+        let moment = moment.ok_or_else(|| format!("{micros} µs is not a valid time"))?;
         Ok(moment.strftime("%Y-%m-%d %H:%M UTC").to_string())
     };
-    facts.put(
+    facts.insert(
         cluster,
         &postgres::WAL_SINCE,
-        told.count(WAL_SINCE).and_then(day),
+        told.counter(WAL_SINCE).and_then(day),
     );
 }
 
-/// The answer, or the reason why there is none.
-struct Told<'a> {
+struct CounterReader<'a> {
     answer: Option<&'a SettingsReply>,
-    unsaid: &'a dyn Fn(&str) -> Reading<u64>,
+    missing_answer: &'a dyn Fn(&str) -> Reading<u64>,
 }
 
-impl Told<'_> {
-    fn count(&self, name: &str) -> Reading<u64> {
+impl CounterReader<'_> {
+    fn counter(&self, name: &str) -> Reading<u64> {
         let what = name.trim_matches(['(', ')']);
         let Some(answer) = self.answer else {
-            return (self.unsaid)(what);
+            return (self.missing_answer)(what);
         };
         match (answer.get(name), answer.get(NOW)) {
             (Some(Reading::Known { value, .. }), _) if name == POSITION && value.is_empty() => {
                 Reading::unknown(
-                    Why::Absent,
-                    "a standby makes no WAL of its own: ask its primary",
+                    UnknownReason::Absent,
+                    "a standby generates no WAL: check its primary",
                 )
             }
-            (Some(told), _) => told.and_then(|value| whole(&value)),
-            (None, Some(_)) => {
-                Reading::unknown(Why::Absent, format!("this release does not count {what}"))
-            }
+            (Some(told), _) => told.and_then(|value| parse_integer(&value)),
+            (None, Some(_)) => Reading::unknown(
+                UnknownReason::Absent,
+                format!("this release does not count {what}"),
+            ),
             (None, None) => Reading::unknown(
-                Why::NotCollected,
-                format!("the answer to hand holds no counters, and so no {what}"),
+                UnknownReason::NotCollected,
+                format!("the recorded answer has no counters, so {what} is missing"),
             ),
         }
     }
 
-    /// How much the first is more than the second.
-    fn between(&self, last: &str, first: &str) -> Reading<u64> {
-        match (self.count(last), self.count(first)) {
+    fn counter_difference(&self, last: &str, first: &str) -> Reading<u64> {
+        match (self.counter(last), self.counter(first)) {
             (
                 Reading::Known {
                     value: last,
@@ -108,27 +114,34 @@ impl Told<'_> {
         }
     }
 
-    /// A size in kilobytes, or in bytes where the server names no larger unit.
+    /// In kilobytes if the server adds `kB`, else in bytes.
     fn size(&self, name: &str) -> Reading<u64> {
         let Some(answer) = self.answer else {
-            return (self.unsaid)(name);
+            return (self.missing_answer)(name);
         };
         match answer.get(name) {
             Some(told) => told.and_then(|value| match value.strip_suffix(b"kB") {
-                Some(number) => whole(number)?
+                Some(number) => parse_integer(number)?
                     .checked_mul(1024)
-                    .ok_or_else(|| "more than there can be".to_owned()),
-                None => whole(&value),
+                    .ok_or_else(|| "larger than possible".to_owned()),
+                None => parse_integer(&value),
             }),
-            None => Reading::unknown(Why::Absent, format!("the server does not say {name}")),
+            None => Reading::unknown(
+                UnknownReason::Absent,
+                format!("the server does not report {name}"),
+            ),
         }
     }
 }
 
-fn whole(text: &[u8]) -> Result<u64, String> {
+fn parse_integer(text: &[u8]) -> Result<u64, String> {
     let text = String::from_utf8_lossy(text);
-    text.parse()
-        .map_err(|_| format!("`{}` is no number", crate::text::safe(text.as_bytes())))
+    text.parse().map_err(|_| {
+        format!(
+            "`{}` is not a number",
+            crate::text::display_safe(text.as_bytes())
+        )
+    })
 }
 
 #[cfg(test)]
@@ -136,20 +149,20 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::databases::postgres::server::ask;
+    use crate::databases::postgres::server::query_settings;
     use crate::facts::FactValue;
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    fn told<T: FactValue>(text: &str, key: &Key<T>) -> Result<T, (Why, String)> {
+    fn counter_value<T: FactValue>(text: &str, key: &Key<T>) -> Result<T, (UnknownReason, String)> {
         let socket = Path::new("/run/.s.PGSQL.5432");
-        let answer = ask(
-            &Fake::default().answer(Question::PgSettings(socket.into()), text),
+        let answer = query_settings(
+            &FakeHost::default().answer(Question::PgSettings(socket.into()), text),
             socket,
         );
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
-        put(&mut facts, &cluster, answer.as_ref(), &|what| {
-            Reading::unknown(Why::Denied, what)
+        record(&mut facts, &cluster, answer.as_ref(), &|what| {
+            Reading::unknown(UnknownReason::Denied, what)
         });
         match facts.get(&cluster, key) {
             Reading::Known { value, .. } => Ok(value),
@@ -163,45 +176,51 @@ mod tests {
 
     #[test]
     fn counters_are_counted_from_a_moment_that_is_told() {
-        assert_eq!(told(BUSY, &postgres::WAL_BUFFERS), Ok(4 << 20));
-        assert_eq!(told(BUSY, &postgres::WAL_SEGMENT_SIZE), Ok(16 << 20));
-        assert_eq!(told(BUSY, &postgres::WAL_MADE), Ok(900));
-        assert_eq!(told(BUSY, &postgres::WAL_TIME), Ok(86_400e6));
+        assert_eq!(counter_value(BUSY, &postgres::WAL_BUFFERS), Ok(4 << 20));
         assert_eq!(
-            told(BUSY, &postgres::WAL_SINCE).as_deref(),
+            counter_value(BUSY, &postgres::WAL_SEGMENT_SIZE),
+            Ok(16 << 20)
+        );
+        assert_eq!(counter_value(BUSY, &postgres::WAL_MADE), Ok(900));
+        assert_eq!(counter_value(BUSY, &postgres::WAL_TIME), Ok(86_400e6));
+        assert_eq!(
+            counter_value(BUSY, &postgres::WAL_SINCE).as_deref(),
             Ok("2026-11-25 13:33 UTC")
         );
-        assert_eq!(told(BUSY, &postgres::WAL_RECENT), Ok(3000));
-        assert_eq!(told(BUSY, &postgres::WAL_RECENT_TIME), Ok(60e6));
+        assert_eq!(counter_value(BUSY, &postgres::WAL_RECENT), Ok(3000));
+        assert_eq!(counter_value(BUSY, &postgres::WAL_RECENT_TIME), Ok(60e6));
     }
 
     #[test]
     fn what_is_not_counted_says_why() {
-        let why = |text: &str| told(text, &postgres::WAL_RECENT).unwrap_err();
+        let why = |text: &str| counter_value(text, &postgres::WAL_RECENT).unwrap_err();
         assert_eq!(
-            told(BUSY, &postgres::WAL_IMAGES).unwrap_err().0,
-            Why::Absent,
+            counter_value(BUSY, &postgres::WAL_IMAGES).unwrap_err().0,
+            UnknownReason::Absent,
             "13 does not count it"
         );
         let standby = BUSY.replace("(wal_position)\t5000", "(wal_position)\t");
         assert_eq!(
             why(&standby),
             (
-                Why::Absent,
-                "a standby makes no WAL of its own: ask its primary".to_owned()
+                UnknownReason::Absent,
+                "a standby generates no WAL: check its primary".to_owned()
             )
         );
         assert_eq!(
             why("fsync\ton\t\tdefault\t\t\n").0,
-            Why::NotCollected,
+            UnknownReason::NotCollected,
             "an older capture"
         );
-        assert_eq!(why(&BUSY.replace("\t5000", "\tmany")).0, Why::Malformed);
+        assert_eq!(
+            why(&BUSY.replace("\t5000", "\tmany")).0,
+            UnknownReason::Malformed
+        );
         assert_eq!(
             why(&BUSY.replace("\t5000", "\t1000")).0,
-            Why::Malformed,
+            UnknownReason::Malformed,
             "time runs forwards"
         );
-        assert_eq!(why("").0, Why::Denied, "no server answered");
+        assert_eq!(why("").0, UnknownReason::Denied, "no server answered");
     }
 }

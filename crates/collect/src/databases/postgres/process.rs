@@ -1,4 +1,4 @@
-//! Running servers: the postmasters among the processes, and their options.
+//! Running postmasters and their options.
 
 use std::path::{Path, PathBuf};
 
@@ -6,24 +6,24 @@ use crate::collector::Request;
 use crate::databases::servers::{self, ServerProcess};
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, Miss, MissKind, Question, path_of};
-use crate::text::raw;
+use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
+use crate::text::original_bytes;
 
 #[derive(Clone, Debug)]
 pub struct Postmaster {
     pub pid: u32,
-    /// The user id of the process, which its files are read as.
+    /// The uid for reading its files.
     pub uid: u32,
-    /// The data directory from `-D`, or from `PGDATA`.
-    pub home: Option<PathBuf>,
-    /// Settings given as options, in their order.
+    /// From `-D`, or from `PGDATA`.
+    pub data_directory: Option<PathBuf>,
+    /// Settings given as options, in order.
     pub settings: Vec<(String, Vec<u8>)>,
-    /// A preloaded library that turns fsync into nothing, or `none`.
-    pub preloaded: Reading<String>,
+    /// A preloaded library that disables fsync, or `none`.
+    pub preloaded_library: Reading<String>,
 }
 
 impl Postmaster {
-    /// The last value of a setting among the options.
+    /// The last occurrence counts.
     pub fn setting(&self, name: &str) -> Option<&[u8]> {
         self.settings
             .iter()
@@ -32,43 +32,42 @@ impl Postmaster {
             .map(|(_, value)| value.as_slice())
     }
 
-    /// Where the options were read.
     pub fn command_line(&self) -> Source {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 }
 
-/// The postmasters; an error when processes cannot be listed. Processes that are not looked at are
-/// reported here for servers of every kind.
-pub fn servers(
+/// An error if processes cannot be listed. Processes beyond the limit are noted here for servers of
+/// every kind.
+pub fn running_postmasters(
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
-) -> Result<Vec<Postmaster>, Miss> {
-    let listing = servers::list(host, request)?;
-    for &(uid, count) in &listing.more {
-        facts.warn(ServerNote::ProcessesBeyondBound { count, uid });
+) -> Result<Vec<Postmaster>, HostError> {
+    let listing = servers::server_processes(host, request)?;
+    for &(uid, count) in &listing.skipped {
+        facts.add_note(ServerNote::ProcessesBeyondBound { count, uid });
     }
     let postmasters = listing.rows.iter().filter(|row| row.is_postgres());
     Ok(postmasters
-        .filter_map(|row| server(host, row, facts))
+        .filter_map(|row| postmaster(host, row, facts))
         .collect())
 }
 
-fn server(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<Postmaster> {
-    let uid = match servers::reader(row) {
+fn postmaster(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<Postmaster> {
+    let uid = match servers::reader_uid(row) {
         Ok(uid) => uid,
         Err(note) => {
-            facts.warn(note);
+            facts.add_note(note);
             return None;
         }
     };
     let options = match host.ask(&Question::CommandLine(row.pid)) {
         Ok(answer) => options(&answer),
-        // The process has ended since.
-        Err(miss) if miss.kind == MissKind::Absent => return None,
+        // The process has ended meanwhile.
+        Err(miss) if miss.kind == HostErrorKind::Absent => return None,
         Err(miss) => {
-            facts.warn(PostgresNote::NoArguments {
+            facts.add_note(PostgresNote::NoArguments {
                 pid: row.pid,
                 reason: miss.to_string(),
             });
@@ -79,13 +78,13 @@ fn server(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<P
     let given = options
         .iter()
         .rev()
-        .find(|(name, _)| name == HOME)
+        .find(|(name, _)| name == DATA_DIRECTORY_OPTION)
         .map(|(_, value)| value.clone());
     let home = given
-        .or_else(|| servers::variable(environment.as_deref().ok()?, "PGDATA"))
-        .map(path_of);
-    // A server changes into its data directory when it starts (ChangeToDataDir), which settles a
-    // missing or relative path.
+        .or_else(|| servers::environment_variable(environment.as_deref().ok()?, "PGDATA"))
+        .map(path_from_bytes);
+    // A server changes into its data directory when it starts (ChangeToDataDir), so its working
+    // directory replaces a missing or relative path.
     let told = options
         .iter()
         .any(|(name, _)| matches!(name.as_str(), "config_file" | "data_directory"));
@@ -100,31 +99,31 @@ fn server(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<P
     Some(Postmaster {
         pid: row.pid,
         uid,
-        home,
-        preloaded: servers::preloaded(host, row.pid, &environment),
+        data_directory: home,
+        preloaded_library: servers::preloaded_library(host, row.pid, &environment),
         settings: options
             .into_iter()
-            .filter(|(name, _)| name != HOME)
+            .filter(|(name, _)| name != DATA_DIRECTORY_OPTION)
             .collect(),
     })
 }
 
-/// The name under which `-D` stands among the options; no setting has a dash.
-const HOME: &str = "-D";
+/// The key of `-D` among the settings; no setting name has a dash.
+const DATA_DIRECTORY_OPTION: &str = "-D";
 
-/// Options in the one form of [`Question::CommandLine`], as settings.
+/// Parses the answer to [`Question::CommandLine`] as settings.
 fn options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
     let answer = String::from_utf8_lossy(answer);
     let option = |line: &str| {
         let (option, value) = line.split_once(' ')?;
         let (name, value) = match option {
-            "-D" => (HOME, value),
+            "-D" => (DATA_DIRECTORY_OPTION, value),
             "-p" => ("port", value),
             "-k" => ("unix_socket_directories", value),
             "-c" => value.split_once('=')?,
             _ => return None,
         };
-        Some((name.to_owned(), raw(value)))
+        Some((name.to_owned(), original_bytes(value)))
     };
     answer.lines().filter_map(option).collect()
 }
@@ -134,15 +133,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::Why;
-    use crate::testing::Fake;
+    use crate::facts::UnknownReason;
+    use crate::testing::FakeHost;
 
-    fn read(fake: &Fake) -> Vec<Postmaster> {
-        super::servers(fake, &Request::default(), &mut FactSet::default()).unwrap()
+    fn collect_postmasters(fake: &FakeHost) -> Vec<Postmaster> {
+        super::running_postmasters(fake, &Request::default(), &mut FactSet::default()).unwrap()
     }
 
-    fn host(arguments: &str) -> Fake {
-        Fake::default()
+    fn host(arguments: &str) -> FakeHost {
+        FakeHost::default()
             .answer(
                 Question::Servers,
                 "10 1 26 postgres\n11 10 26 postgres\n12 1 27 mysqld\n13 1 0 postgres\n",
@@ -152,18 +151,18 @@ mod tests {
 
     #[test]
     fn postmasters_are_told_from_their_children_and_from_other_servers() {
-        let servers = read(&host("-D /pg"));
+        let servers = collect_postmasters(&host("-D /pg"));
         assert_eq!(
             servers.iter().map(|server| server.pid).collect::<Vec<_>>(),
             [10],
             "13 has ended"
         );
-        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/pg")));
+        assert_eq!(servers[0].data_directory.as_deref(), Some(Path::new("/pg")));
     }
 
     #[test]
     fn options_become_settings() {
-        let servers = read(&host(
+        let servers = collect_postmasters(&host(
             "-D /a\\x20b\n-c wal_level=minimal\n-p 5433\n-k /run/x\n-c config_file=/e=x\n-D /p\\x0ag",
         ));
         let setting = |name| {
@@ -180,16 +179,16 @@ mod tests {
             assert_eq!(setting(name).as_deref(), Some(value), "{name}");
         }
         assert_eq!(
-            servers[0].home.as_deref(),
+            servers[0].data_directory.as_deref(),
             Some(Path::new("/p\ng")),
             "the last -D wins"
         );
-        assert_eq!(setting(HOME), None);
+        assert_eq!(setting(DATA_DIRECTORY_OPTION), None);
     }
 
     #[test]
     fn a_preloaded_library_is_named_and_what_cannot_be_read_is_unknown() {
-        let of = |fake: Fake| read(&fake).remove(0).preloaded;
+        let of = |fake: FakeHost| collect_postmasters(&fake).remove(0).preloaded_library;
         let environment = |text: &str| host("-D /pg").answer(Question::Environment(10), text);
         let eater = "libeatmydata.so";
         assert_eq!(
@@ -205,40 +204,43 @@ mod tests {
                 .unwrap(),
             eater
         );
-        let denied = |fake: Fake| {
+        let denied = |fake: FakeHost| {
             matches!(
                 of(fake),
                 Reading::Unknown {
-                    why: Why::Denied,
+                    why: UnknownReason::Denied,
                     ..
                 }
             )
         };
         assert!(denied(
-            host("").refuse(Question::Environment(10), MissKind::Denied)
+            host("").refuse(Question::Environment(10), HostErrorKind::Denied)
         ));
         assert!(denied(environment("").refuse(
             Question::Read("/etc/ld.so.preload".into()),
-            MissKind::Denied
+            HostErrorKind::Denied
         )));
     }
 
     #[test]
     fn the_environment_names_the_directory_where_no_argument_does() {
-        let servers = read(
+        let servers = collect_postmasters(
             &host("-c fsync=on").answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"),
         );
-        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/srv/pg")));
+        assert_eq!(
+            servers[0].data_directory.as_deref(),
+            Some(Path::new("/srv/pg"))
+        );
     }
 
     proptest! {
         #[test]
         fn hostile_processes_never_fail(list: Vec<u8>, arguments: Vec<u8>, environment: Vec<u8>) {
             let list = [list.as_slice(), b"\n10 1 26 postgres\n"].concat();
-            let fake = Fake::default().answer(Question::Servers, list)
+            let fake = FakeHost::default().answer(Question::Servers, list)
                 .answer(Question::CommandLine(10), arguments)
                 .answer(Question::Environment(10), environment);
-            read(&fake);
+            collect_postmasters(&fake);
         }
     }
 }

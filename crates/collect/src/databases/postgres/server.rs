@@ -1,34 +1,34 @@
 //! A running server's own settings, queried through its socket as its owner.
 //!
-//! The host connects and asks; this module turns the answer into readings. Root asks as the
-//! server's user, whom initdb makes a superuser and `peer` lets in, unless that was changed.
-//! Settings of that session only (of a role or a database) are not the server's, and are left to
-//! the files. Only a superuser is told the file of a setting, so the source may be the server
-//! itself (PostgreSQL manual, *pg_settings*). A database's or role's setting hides the server's
-//! value from our session; a setting of every role in every database is the server's value.
+//! The host connects and queries; this module parses the answer. Root queries as the server's user,
+//! whom initdb makes a superuser and `peer` accepts by default. Settings of our own session are
+//! left to the files. Only a superuser is shown the file of a setting, so the source may be the
+//! server itself (PostgreSQL manual, *pg_settings*). A database's or role's setting hides the
+//! server's value from our session; a setting of every role in every database is the server's
+//! value.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::settings;
 use crate::facts::catalog::postgres::{CommitOverride, SynchronousCommit};
-use crate::facts::{Choice, Reading, Source, Why};
+use crate::facts::{Choice, Reading, Source, UnknownReason};
 use crate::host::pg_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES};
-use crate::host::{Host, Question, path_bytes, path_of};
-use crate::text::{raw, safe};
+use crate::host::{Host, Question, path_bytes, path_from_bytes};
+use crate::text::{display_safe, original_bytes};
 use crate::version::Version;
 
 #[derive(Debug)]
 pub struct SettingsReply {
     socket: String,
     rows: BTreeMap<String, PgSetting>,
-    /// `None` where the server did not list them.
+    /// `None` if the server did not list them.
     overrides: Option<Vec<SettingOverride>>,
-    /// Whether the server has more than it listed.
-    more: bool,
+    /// The server has more overrides than it listed.
+    is_truncated: bool,
 }
 
-/// A setting of a database or a role; an empty name stands for every one.
+/// From pg_db_role_setting; an empty database or role means all.
 #[derive(Debug)]
 struct SettingOverride {
     database: String,
@@ -44,11 +44,11 @@ struct PgSetting {
     file: Option<(String, u32)>,
 }
 
-/// The setting that decides durability and that every session may change for itself.
+/// It decides durability, and every session may change it.
 const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
 
-/// Sources that apply to our session only (`pg_settings.source`).
-const OWN: [&str; 6] = [
+/// Values of `pg_settings.source` that apply to our session only.
+const SESSION_SOURCES: [&str; 6] = [
     "database",
     "user",
     "database user",
@@ -57,30 +57,29 @@ const OWN: [&str; 6] = [
     "interactive",
 ];
 
-/// Asks the server behind a socket; `None` when it does not answer, which only costs the better
-/// source.
-pub fn ask(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
+/// `None` if the server does not answer; the files are then the only source.
+pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let answer = host.ask(&Question::PgSettings(socket.to_owned())).ok()?;
     let lines = || answer.split(|b| *b == b'\n');
-    let rows: BTreeMap<_, _> = lines().filter_map(row).collect();
+    let rows: BTreeMap<_, _> = lines().filter_map(parse_setting).collect();
     let overrides = rows
         .get(OVERRIDES)
-        .map(|_| lines().filter_map(override_of).collect());
+        .map(|_| lines().filter_map(parse_override).collect());
     let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
     (!rows.is_empty()).then(|| SettingsReply {
-        socket: safe(path_bytes(socket)),
+        socket: display_safe(path_bytes(socket)),
         rows,
         overrides,
-        more,
+        is_truncated: more,
     })
 }
 
 /// `(override)`, database, role, name, value.
-fn override_of(line: &[u8]) -> Option<SettingOverride> {
+fn parse_override(line: &[u8]) -> Option<SettingOverride> {
     let line = String::from_utf8_lossy(line);
-    let mut fields = line.split('\t').map(raw);
+    let mut fields = line.split('\t').map(original_bytes);
     fields.next().filter(|kind| kind == OVERRIDE.as_bytes())?;
-    let mut text = || fields.next().map(|field| safe(&field));
+    let mut text = || fields.next().map(|field| display_safe(&field));
     let (database, role, name) = (text()?, text()?, text()?);
     Some(SettingOverride {
         database,
@@ -91,22 +90,25 @@ fn override_of(line: &[u8]) -> Option<SettingOverride> {
 }
 
 impl SettingOverride {
-    fn is_everybodys(&self) -> bool {
+    fn is_global(&self) -> bool {
         self.database.is_empty() && self.role.is_empty()
     }
 
-    fn whose(&self) -> String {
+    fn scope(&self) -> String {
         match (self.database.as_str(), self.role.as_str()) {
-            ("", role) => format!("role {}", quoted(role)),
-            (database, "") => format!("database {}", quoted(database)),
-            (database, role) => format!("role {} in database {}", quoted(role), quoted(database)),
+            ("", role) => format!("role {}", quote_identifier(role)),
+            (database, "") => format!("database {}", quote_identifier(database)),
+            (database, role) => format!(
+                "role {} in database {}",
+                quote_identifier(role),
+                quote_identifier(database)
+            ),
         }
     }
 }
 
-/// A name as people tell where it ends: one with anything but letters, digits, `_`, `-`, `.` and
-/// `$` as SQL quotes it.
-fn quoted(name: &str) -> String {
+/// Quotes a name as in SQL unless it has only letters, digits, `_`, `-`, `.` and `$`.
+fn quote_identifier(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$');
     if name.chars().all(plain) {
         name.to_owned()
@@ -115,16 +117,21 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// A line of the answer to [`Question::PgSettings`]; its fields are display-safe, and made so again
-/// here, since an archive may hold anything.
-fn row(line: &[u8]) -> Option<(String, PgSetting)> {
+/// A line of the answer to [`Question::PgSettings`]. The fields are made display-safe again,
+/// because a capture may contain anything.
+fn parse_setting(line: &[u8]) -> Option<(String, PgSetting)> {
     let line = String::from_utf8_lossy(line);
-    let mut fields = line.split('\t').map(raw);
-    let name = safe(&fields.next()?);
+    let mut fields = line.split('\t').map(original_bytes);
+    let name = display_safe(&fields.next()?);
     let value = fields.next()?;
-    let mut text = || fields.next().map(|field| safe(&field)).unwrap_or_default();
+    let mut text = || {
+        fields
+            .next()
+            .map(|field| display_safe(&field))
+            .unwrap_or_default()
+    };
     let (unit, origin, file, number) = (text(), text(), text(), text());
-    let value = counted(&value, &unit).map_or(value, String::into_bytes);
+    let value = value_with_unit(&value, &unit).map_or(value, String::into_bytes);
     let file = number
         .parse()
         .ok()
@@ -140,9 +147,8 @@ fn row(line: &[u8]) -> Option<(String, PgSetting)> {
     ))
 }
 
-/// A size in the unit that the server names: what a number alone counts depends on its release and
-/// on how it was built.
-fn counted(value: &[u8], unit: &str) -> Option<String> {
+/// A number times the unit that the server reports, in kB: the unit depends on release and build.
+fn value_with_unit(value: &[u8], unit: &str) -> Option<String> {
     let (times, kilobytes) = match (unit.strip_suffix("kB"), unit.strip_suffix("MB")) {
         (Some(times), _) => (times, 1),
         (None, Some(times)) => (times, 1024),
@@ -161,8 +167,8 @@ fn counted(value: &[u8], unit: &str) -> Option<String> {
 }
 
 impl SettingsReply {
-    /// Directory and port of its socket, in the form that clients take.
-    pub fn place(&self) -> Option<(String, u64, Source)> {
+    /// Directory and port of its socket, as clients take them.
+    pub fn socket_address(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
         let source = Source::Server {
             socket: self.socket.clone(),
@@ -170,12 +176,12 @@ impl SettingsReply {
         Some((directory.to_owned(), port.parse().ok()?, source))
     }
 
-    /// A setting in force for all sessions; `None` when the server does not report it.
+    /// The value for all sessions; `None` if the server does not report it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let row = self.rows.get(name)?;
-        if OWN.contains(&row.origin.as_str()) {
+        if SESSION_SOURCES.contains(&row.origin.as_str()) {
             let mut all = self.overrides.iter().flatten();
-            let everybodys = all.find(|one| one.is_everybodys() && one.name == name)?;
+            let everybodys = all.find(|one| one.is_global() && one.name == name)?;
             let source = Source::Server {
                 socket: self.socket.clone(),
             };
@@ -190,23 +196,25 @@ impl SettingsReply {
         Some(Reading::known(row.value.clone(), source))
     }
 
-    /// When it last loaded its configuration files, in microseconds since 1970.
-    pub fn loaded(&self) -> Option<u64> {
+    /// When it last loaded its files, in microseconds since 1970.
+    pub fn load_time_us(&self) -> Option<u64> {
         String::from_utf8_lossy(&self.rows.get(LOADED)?.value)
             .parse()
             .ok()
     }
 
-    /// The values of `wal_compression` that it was built with. Before 15 that is a switch, which
-    /// has none.
+    /// Supported values of `wal_compression`. Before 15 it is a switch without a list.
     pub fn wal_compressions(&self) -> Reading<Vec<String>> {
         let words = self
             .rows
             .get(COMPRESSIONS)
-            .map(|row| safe(&row.value))
+            .map(|row| display_safe(&row.value))
             .filter(|words| !words.is_empty());
         let Some(words) = words else {
-            return Reading::unknown(Why::Absent, "the server lists no values of wal_compression");
+            return Reading::unknown(
+                UnknownReason::Absent,
+                "the server lists no values of wal_compression",
+            );
         };
         let source = Source::Server {
             socket: self.socket.clone(),
@@ -214,24 +222,24 @@ impl SettingsReply {
         Reading::known(words.split(',').map(str::to_owned).collect(), source)
     }
 
-    /// Values of `synchronous_commit` that databases and roles set.
+    /// `synchronous_commit` as set by databases and roles.
     pub fn commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
         let Some(all) = &self.overrides else {
             return Reading::unknown(
-                Why::Denied,
-                "the server did not say what databases and roles set",
+                UnknownReason::Denied,
+                "the server did not report the settings of databases and roles",
             );
         };
-        let Some(setting) = settings::named(SYNCHRONOUS_COMMIT) else {
+        let Some(setting) = settings::find_parameter(SYNCHRONOUS_COMMIT) else {
             return Reading::not_collected();
         };
         let mut own = all
             .iter()
-            .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.is_everybodys());
+            .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.is_global());
         let read = |one: &SettingOverride| {
-            let value = SynchronousCommit::read(&setting.spelled(&one.value, None))?;
+            let value = SynchronousCommit::parse_word(&setting.canonical_value(&one.value, None))?;
             Ok(CommitOverride {
-                whose: one.whose(),
+                owner: one.scope(),
                 value,
             })
         };
@@ -241,13 +249,12 @@ impl SettingsReply {
         Reading::known((), source).and_then(|()| own.by_ref().map(read).collect())
     }
 
-    /// Whether the server has more of them than it listed.
-    pub fn lacks_overrides(&self) -> bool {
-        self.more
+    pub fn has_truncated_overrides(&self) -> bool {
+        self.is_truncated
     }
 
     pub fn version(&self) -> Option<Reading<Version>> {
-        let version = Version::parse(&safe(&self.rows.get("server_version")?.value))?;
+        let version = Version::parse(&display_safe(&self.rows.get("server_version")?.value))?;
         Some(Reading::known(
             version,
             Source::Server {
@@ -256,10 +263,10 @@ impl SettingsReply {
         ))
     }
 
-    /// Its data directory; only a superuser is told it.
+    /// Shown to superusers only.
     pub fn data_directory(&self) -> Option<PathBuf> {
         let value = &self.rows.get("data_directory")?.value;
-        (!value.is_empty()).then(|| path_of(value.clone()))
+        (!value.is_empty()).then(|| path_from_bytes(value.clone()))
     }
 }
 
@@ -268,12 +275,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     fn answer(text: &[u8]) -> Option<SettingsReply> {
         let socket = Path::new("/run/.s.PGSQL.5432");
-        ask(
-            &Fake::default().answer(Question::PgSettings(socket.into()), text),
+        query_settings(
+            &FakeHost::default().answer(Question::PgSettings(socket.into()), text),
             socket,
         )
     }
@@ -329,7 +336,7 @@ mod tests {
             (override)\t\t\tsynchronous_commit\tlocal\n(override)\tapp\t\tsynchronous_commit\tFALSE\n\
             (override)\t\ta: on\tsynchronous_commit\ton\n(override)\tapp\tb\\x09\tsynchronous_commit\tremote_write\n";
         let answer = answer(text).unwrap();
-        assert_eq!(answer.loaded(), Some(1_700_000_000_123_456));
+        assert_eq!(answer.load_time_us(), Some(1_700_000_000_123_456));
         assert_eq!(
             answer.get("synchronous_commit").unwrap().value().unwrap(),
             b"local",
@@ -373,7 +380,7 @@ mod tests {
         assert!(matches!(
             odd,
             Reading::Unknown {
-                why: Why::Malformed,
+                why: UnknownReason::Malformed,
                 ..
             }
         ));
@@ -382,7 +389,7 @@ mod tests {
     #[test]
     fn no_answer_is_none() {
         assert!(answer(b"").is_none());
-        assert!(ask(&Fake::default(), Path::new("/x")).is_none());
+        assert!(query_settings(&FakeHost::default(), Path::new("/x")).is_none());
     }
 
     proptest! {

@@ -8,32 +8,33 @@
 use std::sync::LazyLock;
 
 use crate::facts::{
-    Area, FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog,
+    Area, FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, ValueKind, catalog,
 };
-use crate::servers::{self, Leave, Postgres};
-use crate::text::safe;
-use crate::truth::Truth;
+use crate::servers::{self, Exposure, PostgresSetting};
+use crate::ternary::Ternary;
+use crate::text::display_safe;
 use crate::version::Version;
 
-/// A setting and the fact that holds it.
 pub struct ConfigParameter {
-    /// Its name in the server.
     pub name: &'static str,
     fact: &'static KeyInfo,
-    row: &'static Postgres,
+    row: &'static PostgresSetting,
 }
 
-/// The kinds of units that the server knows.
-enum Counted {
+enum UnitKind {
     Bytes,
     Micros,
-    Plain,
+    Unitless,
 }
 
-/// All of them, in the order of the table.
+/// In table order.
 pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     let mut all = Vec::new();
-    for row in servers::servers().postgres.iter().filter(|row| row.read) {
+    for row in servers::server_table()
+        .postgres
+        .iter()
+        .filter(|row| row.read)
+    {
         for name in &row.names {
             let fact = catalog::find(&row.fact.clone().unwrap_or_else(|| format!("pg.{name}")));
             all.extend(fact.map(|fact| ConfigParameter { name, fact, row }));
@@ -42,14 +43,13 @@ pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     all
 });
 
-/// The setting of this name.
-pub fn named(name: &str) -> Option<&'static ConfigParameter> {
+pub fn find_parameter(name: &str) -> Option<&'static ConfigParameter> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
 impl ConfigParameter {
-    /// Records the setting from the configuration; `None` when all was read and nothing sets it.
-    pub fn put(
+    /// `configured` is `None` if all files were read and none sets it.
+    pub fn record(
         &self,
         facts: &mut FactSet,
         cluster: &Subject,
@@ -57,25 +57,24 @@ impl ConfigParameter {
         version: Option<&Version>,
     ) {
         let reading = self.in_force(configured, version);
-        facts.put_value(
+        facts.insert_value(
             cluster,
             self.fact,
             reading.and_then(|text| self.value(&text, version)),
         );
     }
 
-    /// A text as the value of the fact; the error says why it is malformed.
     fn value(&self, text: &str, version: Option<&Version>) -> Result<Value, String> {
-        if self.is_shape() {
+        if self.is_passed_as_shape() {
             return standbys(text).map(Value::Whole);
         }
         match self.fact.kind {
             ValueKind::Bool => flag(text).map(Value::Bool),
             ValueKind::Count => count(text).map(Value::Whole),
             ValueKind::Number => number(text).map(Value::Number),
-            ValueKind::Micros => duration(text, self.row.unit_of(version)).map(Value::Number),
-            ValueKind::Bytes => size(text, self.row.unit_of(version)).map(Value::Whole),
-            // A word that a choice lacks is malformed, which is reported where it becomes the fact.
+            ValueKind::Micros => duration(text, self.row.size_unit(version)).map(Value::Number),
+            ValueKind::Bytes => size(text, self.row.size_unit(version)).map(Value::Whole),
+            // An unknown word is reported later, where it becomes the fact.
             ValueKind::Text
             | ValueKind::Choice(_)
             | ValueKind::Version
@@ -84,11 +83,12 @@ impl ConfigParameter {
         }
     }
 
-    /// Whether only the shape of its value is passed on, see [`crate::host::Question::PgSettings`].
-    fn is_shape(&self) -> bool {
-        servers::leaving(Area::Pg)
+    /// Whether the host passes on only the shape of its value, see
+    /// [`crate::host::Question::PgSettings`].
+    fn is_passed_as_shape(&self) -> bool {
+        servers::exposed_settings(Area::Pg)
             .get(self.name)
-            .is_some_and(|leave| matches!(leave, Leave::Shape))
+            .is_some_and(|leave| matches!(leave, Exposure::Shape))
     }
 
     fn in_force(
@@ -98,32 +98,32 @@ impl ConfigParameter {
     ) -> Reading<String> {
         let name = self.name;
         if let Some(version) = version
-            && self.row.is_read(version) == Truth::False
+            && self.row.is_readable_in(version) == Ternary::False
         {
             return Reading::unknown(
-                Why::Absent,
+                UnknownReason::Absent,
                 format!("PostgreSQL {} has no {name}", version.base()),
             );
         }
         match (configured, version) {
             (Some(Reading::Known { value, source }), _) => {
-                let text = self.spelled(&value, version);
-                if self.is_uncounted(&text, version) {
+                let text = self.canonical_value(&value, version);
+                if self.has_unknown_unit(&text, version) {
                     let detail = format!(
-                        "{source}: what {name} = {text} counts depends on the server's version"
+                        "{source}: the unit of {name} = {text} depends on the server's version"
                     );
-                    return Reading::unknown(Why::NotCollected, detail);
+                    return Reading::unknown(UnknownReason::NotCollected, detail);
                 }
                 Reading::known(text, source)
             }
             (Some(unknown), _) => unknown.map(|_| String::new()),
             (None, None) => Reading::unknown(
-                Why::NotCollected,
-                format!("nothing sets {name}, and it is unknown which version's default holds"),
+                UnknownReason::NotCollected,
+                format!("{name} is not set, and its default depends on the unknown version"),
             ),
-            (None, Some(version)) if self.row.is_read(version) == Truth::Unknown => {
+            (None, Some(version)) if self.row.is_readable_in(version) == Ternary::Unknown => {
                 Reading::unknown(
-                    Why::Ambiguous,
+                    UnknownReason::Ambiguous,
                     format!(
                         "whether this minor release of PostgreSQL {} has {name}",
                         version.base()
@@ -132,22 +132,21 @@ impl ConfigParameter {
             }
             (None, Some(version)) => {
                 let of = format!("PostgreSQL {}", major(version));
-                match self.row.default_of(version) {
+                match self.row.default_in(version) {
                     Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
                     None => Reading::unknown(
-                        Why::Absent,
-                        format!("nothing sets {name}; {of} works it out"),
+                        UnknownReason::Absent,
+                        format!("{name} is not set; {of} computes it"),
                     ),
                 }
             }
         }
     }
 
-    /// What its values are counted in.
-    fn counted(&self) -> Counted {
+    fn unit_kind(&self) -> UnitKind {
         match self.fact.kind {
-            ValueKind::Bytes => Counted::Bytes,
-            ValueKind::Micros => Counted::Micros,
+            ValueKind::Bytes => UnitKind::Bytes,
+            ValueKind::Micros => UnitKind::Micros,
             ValueKind::Bool
             | ValueKind::Count
             | ValueKind::Number
@@ -155,23 +154,22 @@ impl ConfigParameter {
             | ValueKind::Choice(_)
             | ValueKind::Version
             | ValueKind::List
-            | ValueKind::Choices(_) => Counted::Plain,
+            | ValueKind::Choices(_) => UnitKind::Unitless,
         }
     }
 
-    /// Whether it is a size without a unit, and which one it has hangs on a version that is not
-    /// known.
-    fn is_uncounted(&self, text: &str, version: Option<&Version>) -> bool {
-        let is_size = matches!(self.counted(), Counted::Bytes);
+    /// Whether the value has no unit and the default unit depends on an unknown version.
+    fn has_unknown_unit(&self, text: &str, version: Option<&Version>) -> bool {
+        let is_size = matches!(self.unit_kind(), UnitKind::Bytes);
         is_size
-            && self.row.unit_of(version).is_none()
+            && self.row.size_unit(version).is_none()
             && size(text, Some(1)).is_ok()
             && size(text, None).is_err()
     }
 
-    /// A value as the server itself would show it.
-    pub fn spelled(&self, value: &[u8], version: Option<&Version>) -> String {
-        let text = safe(value.trim_ascii()).to_ascii_lowercase();
+    /// As the server would print it, so that equal values compare equal.
+    pub fn canonical_value(&self, value: &[u8], version: Option<&Version>) -> String {
+        let text = display_safe(value.trim_ascii()).to_ascii_lowercase();
         match self.name {
             "synchronous_commit" | "wal_compression" => match text.as_str() {
                 "true" | "yes" | "1" => return "on".to_owned(),
@@ -190,33 +188,33 @@ impl ConfigParameter {
             }
             _ => {}
         }
-        if self.is_shape() {
+        if self.is_passed_as_shape() {
             return text;
         }
         match self.value(&text, version) {
             Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
-            // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
-            Ok(Value::Whole(number)) => match self.counted() {
-                Counted::Bytes => format!("{}kb", number / 1024),
-                Counted::Micros | Counted::Plain => number.to_string(),
+            // A server's `1GB` and a file's `1024MB` are equal.
+            Ok(Value::Whole(number)) => match self.unit_kind() {
+                UnitKind::Bytes => format!("{}kb", number / 1024),
+                UnitKind::Micros | UnitKind::Unitless => number.to_string(),
             },
-            Ok(Value::Number(number)) => match self.counted() {
-                Counted::Micros => format!("{number}us"),
-                Counted::Bytes | Counted::Plain => number.to_string(),
+            Ok(Value::Number(number)) => match self.unit_kind() {
+                UnitKind::Micros => format!("{number}us"),
+                UnitKind::Bytes | UnitKind::Unitless => number.to_string(),
             },
             Ok(Value::Text(_) | Value::Version(_) | Value::List(_)) | Err(_) => text,
         }
     }
 }
 
-/// The number of standbys that a commit waits for, from the shape of the value: `FIRST 1 (_)`,
-/// `ANY 2 (_, _)`, or empty.
+/// The number of standbys that a commit waits for, from a shape such as `FIRST 1 (_)`, `ANY 2 (_,
+/// _)` or empty.
 fn standbys(shape: &str) -> Result<u64, String> {
     if shape.is_empty() {
         return Ok(0);
     }
     let count = shape.split(' ').nth(1).and_then(|count| count.parse().ok());
-    count.ok_or_else(|| "synchronous_standby_names has a form that the server refuses".to_owned())
+    count.ok_or_else(|| "synchronous_standby_names is not valid".to_owned())
 }
 
 /// The part of a version that selects the settings: `15`, `9.6`.
@@ -227,8 +225,7 @@ pub fn major(version: &Version) -> String {
     }
 }
 
-/// A boolean as the server reads it: unique prefixes of true, false, yes, no, on, off, and 1 and 0
-/// (bool.c).
+/// As the server: unique prefixes of true, false, yes, no, on, off, and 1 and 0 (bool.c).
 fn flag(text: &str) -> Result<bool, String> {
     let word = text.trim().to_ascii_lowercase();
     let begins = |whole: &str, least: usize| word.len() >= least && whole.starts_with(&word);
@@ -237,12 +234,13 @@ fn flag(text: &str) -> Result<bool, String> {
     } else if word == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2) {
         Ok(false)
     } else {
-        Err(format!("`{text}` is no boolean"))
+        Err(format!("`{text}` is not a boolean"))
     }
 }
 
-/// A number without a unit as the server reads it: decimal, hexadecimal, octal, or a fraction that
-/// is rounded. None of those counted here takes a unit; the server refuses `commit_delay = 1ms`.
+/// A number without a unit, as the server reads it: decimal, hexadecimal, octal, or a fraction,
+/// which is rounded. The settings parsed here take no unit; the server refuses `commit_delay =
+/// 1ms`.
 fn count(text: &str) -> Result<u64, String> {
     let word = text.trim();
     let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
@@ -266,7 +264,6 @@ fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
-/// A number with a fraction, without a unit.
 fn number(text: &str) -> Result<f64, String> {
     let word = text.trim();
     let numeric = word
@@ -279,8 +276,8 @@ fn number(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
-/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the
-/// setting's unit (guc.c), where that is known. Case is lost before.
+/// Bytes, from a number with `kB`, `MB`, `GB` or `TB`, or else in `unit` (guc.c). Case is
+/// ignored.
 fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
     const UNITS: [(&str, u64); 4] = [
         ("kb", 1 << 10),
@@ -310,11 +307,11 @@ fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
         Some(number) => Some((number * unit as f64) as u64),
         None => count(number)?.checked_mul(unit),
     };
-    bytes.ok_or_else(|| format!("`{text}` is more than the maximum"))
+    bytes.ok_or_else(|| format!("`{text}` exceeds the maximum"))
 }
 
-/// A time in microseconds, as the server reads it: a number with `us`, `ms`, `s`, `min`, `h` or
-/// `d`, or of the setting's unit (guc.c). Case is lost before.
+/// Microseconds, from a number with `us`, `ms`, `s`, `min`, `h` or `d`, or else in `unit` (guc.c).
+/// Case is ignored.
 fn duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
     const UNITS: [(&str, f64); 6] = [
         ("us", 1.0),
@@ -338,17 +335,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::shown;
+    use crate::testing::displayed_text;
 
     fn setting(name: &str) -> &'static ConfigParameter {
-        named(name).unwrap()
+        find_parameter(name).unwrap()
     }
 
     fn version(text: &str) -> Version {
         Version::parse(text).unwrap()
     }
 
-    /// Every word that a setting has is read, and no other.
+    /// Every word of every choice is parsed, and no other.
     #[test]
     fn a_word_that_no_server_takes_is_malformed() {
         let cluster = Subject::cluster("/pg");
@@ -365,7 +362,7 @@ mod tests {
                     word.as_bytes().to_vec(),
                     Source::line("/pg/postgresql.conf", 3),
                 );
-                setting.put(
+                setting.record(
                     &mut facts,
                     &cluster,
                     Some(configured),
@@ -376,7 +373,7 @@ mod tests {
                         assert_eq!(value.to_string(), *word, "{}", key.name);
                     }
                     Reading::Unknown { why, .. } => {
-                        assert_eq!((*why, *word), (Why::Malformed, "sideways"));
+                        assert_eq!((*why, *word), (UnknownReason::Malformed, "sideways"));
                     }
                 }
             }
@@ -384,11 +381,11 @@ mod tests {
         assert!(choices >= 6, "{choices}");
     }
 
-    /// Every row that says so is read, into a fact that there is.
+    /// Every row of the table with a fact names an existing one.
     #[test]
     fn whatever_the_table_reads_has_a_fact() {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
-        let read = servers::servers()
+        let read = servers::server_table()
             .postgres
             .iter()
             .filter(|row| row.read)
@@ -396,12 +393,12 @@ mod tests {
         assert_eq!(names, read.collect::<Vec<_>>());
         for setting in ALL.iter() {
             assert!(
-                servers::leaving(Area::Pg).contains_key(setting.name),
+                servers::exposed_settings(Area::Pg).contains_key(setting.name),
                 "{}",
                 setting.name
             );
             assert!(
-                setting.row.default_of(&version("16")).is_some(),
+                setting.row.default_in(&version("16")).is_some(),
                 "{}",
                 setting.name
             );
@@ -427,7 +424,8 @@ mod tests {
             assert_eq!(duration(text, Some(1_000_000)).ok(), expected, "{text}");
         }
         assert!(duration("300", None).is_err());
-        let spelled = |text: &str| setting("checkpoint_timeout").spelled(text.as_bytes(), None);
+        let spelled =
+            |text: &str| setting("checkpoint_timeout").canonical_value(text.as_bytes(), None);
         assert_eq!(spelled("5min"), spelled("300"));
         assert_eq!(spelled(&spelled("5min")), spelled("300"));
     }
@@ -496,8 +494,9 @@ mod tests {
         ] {
             assert_eq!(size(text, Some(1 << 20)).ok(), expected, "{text}");
         }
-        let spelled =
-            |name, text: &str| setting(name).spelled(text.as_bytes(), Some(&version("15.20")));
+        let spelled = |name, text: &str| {
+            setting(name).canonical_value(text.as_bytes(), Some(&version("15.20")))
+        };
         assert_eq!(
             spelled("max_wal_size", "1GB"),
             spelled("max_wal_size", "1024")
@@ -512,8 +511,8 @@ mod tests {
         );
     }
 
-    /// 9.5 and 9.6 count max_wal_size in segments of 16 MB, later ones in megabytes. Without a
-    /// version a number alone may be either.
+    /// max_wal_size is in 16 MB segments in 9.5 and 9.6, later in megabytes. Without a version a
+    /// plain number may be either.
     #[test]
     fn a_size_without_a_unit_counts_what_its_version_says() {
         let (cluster, fact) = (Subject::cluster("/pg"), setting("max_wal_size").fact.id);
@@ -531,12 +530,14 @@ mod tests {
                 text.as_bytes().to_vec(),
                 Source::line("/pg/postgresql.conf", 3),
             );
-            setting("max_wal_size").put(&mut facts, &cluster, Some(written), of.as_ref());
+            setting("max_wal_size").record(&mut facts, &cluster, Some(written), of.as_ref());
             match (facts.reading(&cluster, fact), expected) {
                 (Reading::Known { value, .. }, Some(bytes)) => {
                     assert_eq!(value, &Value::Whole(bytes), "{text}");
                 }
-                (Reading::Unknown { why, .. }, None) => assert_eq!(*why, Why::NotCollected),
+                (Reading::Unknown { why, .. }, None) => {
+                    assert_eq!(*why, UnknownReason::NotCollected);
+                }
                 (reading, _) => panic!("{text} {of:?}: {reading:?}"),
             }
         }
@@ -567,7 +568,7 @@ mod tests {
                 matches!(
                     default(name, of),
                     Reading::Unknown {
-                        why: Why::Absent,
+                        why: UnknownReason::Absent,
                         ..
                     }
                 ),
@@ -577,7 +578,7 @@ mod tests {
         assert!(matches!(
             default("data_sync_retry", "11"),
             Reading::Unknown {
-                why: Why::Ambiguous,
+                why: UnknownReason::Ambiguous,
                 ..
             }
         ));
@@ -590,7 +591,7 @@ mod tests {
         assert!(matches!(
             default("file_extend_method", "18"),
             Reading::Unknown {
-                why: Why::Ambiguous,
+                why: UnknownReason::Ambiguous,
                 ..
             }
         ));
@@ -618,7 +619,7 @@ mod tests {
             ("commit_delay", "0x0A", "10"),
         ] {
             assert_eq!(
-                setting(name).spelled(value.as_bytes(), None),
+                setting(name).canonical_value(value.as_bytes(), None),
                 expected,
                 "{name} {value}"
             );
@@ -631,9 +632,9 @@ mod tests {
             for setting in ALL.iter() {
                 let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
                 let reading = Reading::known(value.clone(), Source::line("/pg/postgresql.conf", 1));
-                setting.put(&mut facts, &cluster, Some(reading), Some(&version("16")));
-                let shown = shown(&facts);
-                prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
+                setting.record(&mut facts, &cluster, Some(reading), Some(&version("16")));
+                let shown = displayed_text(&facts);
+                prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
             }
         }
     }

@@ -1,32 +1,30 @@
-//! Clusters from every kind of lead: a process, Debian's directories, the directory that was asked
-//! for.
+//! Clusters from every kind of lead: a process, Debian's directories, the requested directory.
 
 mod named;
 
 use super::*;
 use crate::facts::catalog::postgres;
-use crate::facts::{Reading, Remedy, Scope, Subject, Why};
-use crate::host::{ConfigDirective, Dialect, MissKind, Moment, Question, Stat, Tool};
-use crate::testing::{Fake, sentences, shown};
+use crate::facts::{Reading, Remedy, Scope, Subject, UnknownReason};
+use crate::host::{ConfigDirective, Dialect, HostErrorKind, Moment, Question, Stat, Tool};
+use crate::testing::{FakeHost, displayed_text, note_sentences};
 
 const DATA: &str = "/srv/pg";
-/// When the server started, in seconds.
+/// In seconds.
 const STARTED: u64 = 1_000;
 
 fn stat(uid: u64) -> Vec<u8> {
     of_kind(0o040_700, uid, Some(STARTED - 1))
 }
 
-/// A file that was changed then.
 fn changed_at(uid: u64, changed: Option<u64>) -> Vec<u8> {
     of_kind(0o100_600, uid, changed)
 }
 
 fn of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
-    with(mode, uid, changed.map(Moment::in_second))
+    stat_changed_at(mode, uid, changed.map(Moment::in_second))
 }
 
-fn with(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
+fn stat_changed_at(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
     let (gid, major, minor, node_major, node_minor) = (0, 0, 0, 0, 0);
     Stat {
         mode,
@@ -38,12 +36,12 @@ fn with(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
         node_minor,
         inode: 2,
         size: 0,
-        changed,
+        ctime: changed,
     }
     .encode()
 }
 
-fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
+fn conf(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
     let line = |(n, (key, value)): (usize, &(&str, &str))| {
         let line = u32::try_from(n).unwrap() + 1;
         ConfigDirective::new(line, *key, *value).encode()
@@ -59,9 +57,9 @@ fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
     )
 }
 
-/// A stopped cluster of version 15 whose WAL lies elsewhere.
-fn stopped() -> Fake {
-    let fake = Fake::default()
+/// A stopped cluster of version 15 with WAL elsewhere.
+fn stopped() -> FakeHost {
+    let fake = FakeHost::default()
         .file(format!("{DATA}/PG_VERSION"), "15\n")
         .answer(Question::Stat(DATA.into()), stat(26))
         .answer(Question::UserName(26), "postgres")
@@ -83,8 +81,8 @@ fn stopped() -> Fake {
     )
 }
 
-/// It runs since a second after everything was last changed.
-fn running() -> Fake {
+/// The same, running since one second after the last change.
+fn running() -> FakeHost {
     conf(stopped(), &format!("{DATA}/postgresql.auto.conf"), &[])
         .answer(Question::Servers, "10 1 26 postgres\n")
         .answer(
@@ -98,21 +96,20 @@ fn running() -> Fake {
         )
 }
 
-fn collect(host: &Fake) -> FactSet {
+fn collect_all(host: &FakeHost) -> FactSet {
     let request = Request {
         target: Some(DATA.into()),
         ..Request::default()
     };
-    look(host, &request)
+    collect(host, &request)
 }
 
 fn cluster() -> Subject {
     Subject::cluster(DATA)
 }
 
-/// A setting and where it is set.
-fn told(facts: &FactSet, name: &str) -> String {
-    match facts.named(&cluster(), name) {
+fn value_and_source(facts: &FactSet, name: &str) -> String {
+    match facts.reading_by_name(&cluster(), name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, .. } => format!("? {why}"),
     }
@@ -120,7 +117,7 @@ fn told(facts: &FactSet, name: &str) -> String {
 
 #[test]
 fn a_stopped_cluster_is_found_where_it_was_asked_for() {
-    let facts = collect(&stopped());
+    let facts = collect_all(&stopped());
     for (name, expected) in [
         ("pg.data_directory", "/srv/pg /srv/pg"),
         ("pg.wal_directory", "/wal/pg realpath /srv/pg/pg_wal"),
@@ -135,9 +132,9 @@ fn a_stopped_cluster_is_found_where_it_was_asked_for() {
         ("pg.debug_io_direct", "? absent"),
         ("pg.fsync_disabled_by", "? absent"),
     ] {
-        assert_eq!(told(&facts, name), expected, "{name}");
+        assert_eq!(value_and_source(&facts, name), expected, "{name}");
     }
-    assert_eq!(sentences(&facts), [] as [String; 0]);
+    assert_eq!(note_sentences(&facts), [] as [String; 0]);
 }
 
 #[test]
@@ -148,15 +145,18 @@ fn the_command_line_is_above_alter_system_which_is_above_the_file() {
         &auto,
         &[("fsync", "on"), ("max_wal_senders", "3")],
     );
-    let facts = collect(&host);
+    let facts = collect_all(&host);
     assert_eq!(
-        told(&facts, "pg.fsync"),
+        value_and_source(&facts, "pg.fsync"),
         "yes /srv/pg/postgresql.auto.conf:1"
     );
-    assert_eq!(told(&facts, "pg.max_wal_senders"), "0 /proc/10/cmdline");
-    assert_eq!(told(&facts, "pg.running"), "yes /proc/10");
     assert_eq!(
-        told(&facts, "pg.fsync_disabled_by"),
+        value_and_source(&facts, "pg.max_wal_senders"),
+        "0 /proc/10/cmdline"
+    );
+    assert_eq!(value_and_source(&facts, "pg.running"), "yes /proc/10");
+    assert_eq!(
+        value_and_source(&facts, "pg.fsync_disabled_by"),
         "none /proc/10/environ"
     );
 }
@@ -167,11 +167,11 @@ fn a_denied_file_leaves_what_it_could_set_unknown_and_names_who_may_read_it() {
         format!("{DATA}/postgresql.auto.conf").into(),
         Dialect::Postgres,
     );
-    let facts = collect(&running().refuse(auto, MissKind::Denied));
+    let facts = collect_all(&running().refuse(auto, HostErrorKind::Denied));
     for name in ["pg.fsync", "pg.full_page_writes"] {
-        let remedy = match facts.named(&cluster(), name) {
+        let remedy = match facts.reading_by_name(&cluster(), name) {
             Reading::Unknown {
-                why: Why::Denied,
+                why: UnknownReason::Denied,
                 remedy,
                 ..
             } => remedy.clone(),
@@ -179,7 +179,10 @@ fn a_denied_file_leaves_what_it_could_set_unknown_and_names_who_may_read_it() {
         };
         assert_eq!(remedy, Some(Remedy::RunAs("postgres".to_owned())), "{name}");
     }
-    assert_eq!(told(&facts, "pg.max_wal_senders"), "0 /proc/10/cmdline");
+    assert_eq!(
+        value_and_source(&facts, "pg.max_wal_senders"),
+        "0 /proc/10/cmdline"
+    );
 }
 
 #[test]
@@ -190,31 +193,33 @@ fn the_running_server_wins_and_a_difference_is_said() {
          fsync\ton\t\tdefault\t\t\nwal_level\tminimal\t\tconfiguration file\t\t\n\
          wal_sync_method\tfsync\t\tconfiguration file\t/x.conf\t7\n"
     );
-    let facts = collect(&running().answer(Question::PgSettings(socket.into()), answer));
+    let facts = collect_all(&running().answer(Question::PgSettings(socket.into()), answer));
     assert_eq!(
-        told(&facts, "pg.fsync"),
+        value_and_source(&facts, "pg.fsync"),
         format!("yes the server at {socket}")
     );
     assert_eq!(
-        told(&facts, "pg.wal_level"),
+        value_and_source(&facts, "pg.wal_level"),
         "minimal /srv/pg/postgresql.conf:2"
     );
-    assert_eq!(told(&facts, "pg.wal_sync_method"), "fsync /x.conf:7");
+    assert_eq!(
+        value_and_source(&facts, "pg.wal_sync_method"),
+        "fsync /x.conf:7"
+    );
     assert_eq!(
         facts.value(&cluster(), &postgres::VERSION).unwrap().base(),
         "15.20"
     );
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .any(|w| w.contains("fsync is off in /srv/pg/postgresql.conf:1")),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
 }
 
-/// By the server's word where it gives one, else by what the program of the cluster's version
-/// reads.
+/// From the server's answer, else from pg_controldata of the cluster's version.
 #[test]
 fn checksums_are_those_of_the_server_or_of_its_control_file() {
     let control = || {
@@ -224,7 +229,7 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
         )
     };
     let line = |number: &str| format!("Data page checksum version:           {number}\n");
-    let told_of = |fake: Fake| told(&collect(&fake), "pg.data_checksums");
+    let told_of = |fake: FakeHost| value_and_source(&collect_all(&fake), "pg.data_checksums");
     let argv = format!("`pg_controldata-15 -D {DATA}`");
     assert_eq!(
         told_of(stopped().answer(control(), line("1"))),
@@ -243,7 +248,7 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
         );
     }
     assert_eq!(
-        told_of(stopped().refuse(control(), MissKind::Denied)),
+        told_of(stopped().refuse(control(), HostErrorKind::Denied)),
         "? denied"
     );
     let socket = "/run/pg/.s.PGSQL.5433";
@@ -258,14 +263,14 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
         .file(format!("{DATA}/PG_VERSION"), "9.6\n")
         .answer(control(), line("1"));
     assert_eq!(told_of(old), "? not collected");
-    let reading = collect(&stopped())
-        .named(&cluster(), "pg.data_checksums")
+    let reading = collect_all(&stopped())
+        .reading_by_name(&cluster(), "pg.data_checksums")
         .clone();
     assert!(
         matches!(
             reading,
             Reading::Unknown {
-                why: Why::Absent,
+                why: UnknownReason::Absent,
                 remedy: Some(_),
                 ..
             }
@@ -281,25 +286,28 @@ fn another_servers_answer_is_not_taken() {
         "server_version\t16.1\t\tdefault\t\t",
     ] {
         let answer = format!("{row}\nfsync\ton\t\tdefault\t\t\n");
-        let facts = collect(
+        let facts = collect_all(
             &running().answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer),
         );
-        assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
+        assert_eq!(
+            value_and_source(&facts, "pg.fsync"),
+            "no /srv/pg/postgresql.conf:1"
+        );
     }
 }
 
 #[test]
 fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here() {
     let host = running().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
-    let facts = collect(&host);
+    let facts = collect_all(&host);
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .any(|warning| warning.contains("process 10")),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
-    assert_eq!(told(&facts, "pg.running"), "? ambiguous");
+    assert_eq!(value_and_source(&facts, "pg.running"), "? ambiguous");
 }
 
 #[test]
@@ -315,43 +323,46 @@ fn debian_keeps_configuration_and_data_apart() {
             Question::Run(Tool::PgCtl(15), vec!["--version".to_owned()]),
             "pg_ctl (PostgreSQL) 15.20 (Debian)\n",
         );
-    let facts = collect(&conf(
+    let facts = collect_all(&conf(
         host,
         file,
         &[("data_directory", DATA), ("fsync", "on")],
     ));
     assert_eq!(facts.subjects(Scope::Cluster).count(), 1);
     assert_eq!(
-        told(&facts, "pg.name"),
+        value_and_source(&facts, "pg.name"),
         format!("postgresql 15/main {file}")
     );
     assert_eq!(
-        told(&facts, "pg.data_directory"),
+        value_and_source(&facts, "pg.data_directory"),
         format!("{DATA} {file}:1")
     );
     assert_eq!(
-        told(&facts, "pg.version"),
+        value_and_source(&facts, "pg.version"),
         "15.20 (Debian) `pg_ctl-15 --version`"
     );
-    assert_eq!(told(&facts, "pg.fsync"), format!("yes {file}:2"));
+    assert_eq!(
+        value_and_source(&facts, "pg.fsync"),
+        format!("yes {file}:2")
+    );
 }
 
 #[test]
 fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
-    let with = |fake: Fake, tool: Tool, says: &str| {
+    let with = |fake: FakeHost, tool: Tool, says: &str| {
         fake.answer(
             Question::Run(tool, vec!["--version".to_owned()]),
             format!("{says}\n"),
         )
     };
-    let told_of = |fake: &Fake| told(&collect(fake), "pg.version");
+    let told_of = |fake: &FakeHost| value_and_source(&collect_all(fake), "pg.version");
     let pg_ctl = with(stopped(), Tool::PgCtl(15), "pg_ctl (PostgreSQL) 15.20");
     assert_eq!(told_of(&pg_ctl), "15.20 `pg_ctl-15 --version`");
     let both = with(pg_ctl, Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
     assert_eq!(told_of(&both), "15.20 `pg_ctl-15 --version`");
     let postgres = Question::Run(Tool::Postgres(15), vec!["--version".to_owned()]);
     assert!(
-        !both.asked().contains(&postgres),
+        !both.asked_questions().contains(&postgres),
         "one of the two is enough"
     );
     let old_capture = with(stopped(), Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
@@ -366,23 +377,29 @@ fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
 fn without_a_version_no_default_is_claimed() {
     let host = stopped().refuse(
         Question::Read(format!("{DATA}/PG_VERSION").into()),
-        MissKind::Denied,
+        HostErrorKind::Denied,
     );
-    let facts = collect(&host);
-    assert_eq!(told(&facts, "pg.full_page_writes"), "? not collected");
-    assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
+    let facts = collect_all(&host);
+    assert_eq!(
+        value_and_source(&facts, "pg.full_page_writes"),
+        "? not collected"
+    );
+    assert_eq!(
+        value_and_source(&facts, "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1"
+    );
 }
 
 #[test]
 fn a_directory_that_does_not_answer_is_asked_once() {
     let file = format!("{DATA}/postgresql.conf");
-    let host = running().refuse(Question::RealPath(file.into()), MissKind::TimedOut);
+    let host = running().refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let request = Request::default();
-    let facts = look(&host, &request);
+    let facts = collect(&host, &request);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
-    assert!(shown(&facts).contains("did not answer in time"));
+    assert!(displayed_text(&facts).contains("did not answer in time"));
     let asked = host
-        .asked()
+        .asked_questions()
         .into_iter()
         .filter(|question| format!("{question:?}").contains(DATA))
         .count();
@@ -391,13 +408,13 @@ fn a_directory_that_does_not_answer_is_asked_once() {
 
 #[test]
 fn data_that_does_not_answer_is_said() {
-    let host = running().refuse(Question::Stat(DATA.into()), MissKind::TimedOut);
-    let facts = collect(&host);
+    let host = running().refuse(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
+    let facts = collect_all(&host);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
     assert!(
-        shown(&facts).contains("/srv/pg did not answer in time"),
+        displayed_text(&facts).contains("/srv/pg did not answer in time"),
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
 }
 
@@ -417,14 +434,13 @@ fn two_servers_may_share_a_configuration_file() {
         )
         .answer(Question::Stat(other.into()), stat(26))
         .file(format!("{other}/postmaster.pid"), "20\n");
-    let facts = collect(&conf(host, file, &[("fsync", "on")]));
+    let facts = collect_all(&conf(host, file, &[("fsync", "on")]));
     let clusters: Vec<&str> = facts.subjects(Scope::Cluster).map(Subject::name).collect();
     assert_eq!(clusters, [other, DATA]);
 }
 
-/// A server whose configuration includes a directory, a file that is there and one that is not,
-/// each setting something.
-fn including() -> Fake {
+/// A configuration that includes a directory, an existing and a missing file, each with a setting.
+fn including() -> FakeHost {
     let includes = [
         ("fsync", "off"),
         ("include_dir", "/etc/pg/conf.d"),
@@ -470,22 +486,22 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
                 Some(path) => host.answer(Question::Stat(path.into()), changed_at(26, at)),
                 None => host,
             };
-            let facts = collect(&host);
+            let facts = collect_all(&host);
             for (n, name) in IN_ORDER.iter().enumerate() {
                 assert_eq!(
-                    told(&facts, name) == "? ambiguous",
+                    value_and_source(&facts, name) == "? ambiguous",
                     n < doubted,
                     "{name}: {changed:?} {at:?}"
                 );
             }
-            let default = told(&facts, "pg.data_sync_retry");
+            let default = value_and_source(&facts, "pg.data_sync_retry");
             assert_eq!(
                 default == "no default of PostgreSQL 15",
                 doubted == 0,
                 "{changed:?}: {default}"
             );
             assert_eq!(
-                told(&facts, "pg.max_wal_senders"),
+                value_and_source(&facts, "pg.max_wal_senders"),
                 "0 /proc/10/cmdline",
                 "options win for good"
             );
@@ -497,16 +513,19 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
 fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
     let host = || including().symlink("/etc/pg/more.conf", "old/more.conf");
     assert_eq!(
-        told(&collect(&host()), "pg.commit_delay"),
+        value_and_source(&collect_all(&host()), "pg.commit_delay"),
         "7 /etc/pg/more.conf:1"
     );
     let moved = host().answer(
         Question::Stat("/etc/pg".into()),
         changed_at(0, Some(STARTED)),
     );
-    assert_eq!(told(&collect(&moved), "pg.commit_delay"), "? ambiguous");
     assert_eq!(
-        told(&collect(&moved), "pg.full_page_writes"),
+        value_and_source(&collect_all(&moved), "pg.commit_delay"),
+        "? ambiguous"
+    );
+    assert_eq!(
+        value_and_source(&collect_all(&moved), "pg.full_page_writes"),
         "no /srv/pg/postgresql.auto.conf:1"
     );
 }
@@ -515,28 +534,31 @@ fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
 fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
     let pid_file = Question::Read(format!("{DATA}/postmaster.pid").into());
     for host in [
-        running().refuse(pid_file.clone(), MissKind::Denied),
+        running().refuse(pid_file.clone(), HostErrorKind::Denied),
         running().answer(pid_file.clone(), "10\n"),
         running().answer(pid_file, "10\n/srv/pg\nnoon\n"),
     ] {
-        assert_eq!(told(&collect(&host), "pg.fsync"), "? ambiguous");
+        assert_eq!(
+            value_and_source(&collect_all(&host), "pg.fsync"),
+            "? ambiguous"
+        );
     }
-    let changed = |host: Fake| {
+    let changed = |host: FakeHost| {
         let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
         host.answer(file, changed_at(26, Some(STARTED)))
     };
     let out_of_sight = running().answer(Question::Servers, "");
     assert_eq!(
-        told(&collect(&out_of_sight), "pg.fsync"),
+        value_and_source(&collect_all(&out_of_sight), "pg.fsync"),
         "no /srv/pg/postgresql.conf:1"
     );
     assert_eq!(
-        told(&collect(&changed(out_of_sight)), "pg.fsync"),
+        value_and_source(&collect_all(&changed(out_of_sight)), "pg.fsync"),
         "? ambiguous",
         "it may run"
     );
     assert_eq!(
-        told(&collect(&changed(stopped())), "pg.fsync"),
+        value_and_source(&collect_all(&changed(stopped())), "pg.fsync"),
         "no /srv/pg/postgresql.conf:1"
     );
 }
@@ -546,7 +568,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
     let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
     let answer = || {
         Remedy::Do(
-            "let the server on /srv/pg answer postgres over its socket, or restart it, then look again"
+            "let the server on /srv/pg accept postgres on its socket, or restart it, then check again"
                 .to_owned(),
         )
     };
@@ -559,22 +581,23 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
             .answer(Question::Identity, format!("euid={uid}\n"))
             .answer(Question::UserName(uid), name)
             .answer(file.clone(), changed_at(26, Some(STARTED)));
-        let facts = collect(&host);
+        let facts = collect_all(&host);
         let socket = Question::PgSettings("/run/pg/.s.PGSQL.5433".into());
         assert!(
-            host.asked().contains(&Question::As(26, Box::new(socket))),
+            host.asked_questions()
+                .contains(&Question::AsUser(26, Box::new(socket))),
             "{name}"
         );
-        match facts.named(&cluster(), "pg.fsync") {
+        match facts.reading_by_name(&cluster(), "pg.fsync") {
             Reading::Unknown {
-                why: Why::Ambiguous,
+                why: UnknownReason::Ambiguous,
                 detail,
                 remedy,
             } => {
                 assert_eq!(remedy.as_ref(), Some(&helps), "{name}");
-                assert!(detail.ends_with("did not say what it uses"), "{detail}");
+                assert!(detail.ends_with("did not report its value"), "{detail}");
                 assert!(
-                    detail.starts_with("/srv/pg/postgresql.conf was changed after"),
+                    detail.starts_with("/srv/pg/postgresql.conf changed after"),
                     "{detail}"
                 );
             }
@@ -583,7 +606,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
     }
 }
 
-/// `sed -i` and a restart in one second: the process tells what the second does not.
+/// `sed -i` and a restart within one second: only the process start orders them.
 #[test]
 fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() {
     let second = STARTED * 1_000_000_000;
@@ -621,17 +644,17 @@ fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() 
             "no /srv/pg/postgresql.conf:1",
         ),
     ] {
-        let stat = with(0o100_600, 26, Some(Moment::at(changed)));
+        let stat = stat_changed_at(0o100_600, 26, Some(Moment::from_nanos(changed)));
         let host = running().answer(
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
             stat,
         );
         let host = match started {
-            Some(started) => host.answer(Question::Started(10), started.to_string()),
+            Some(started) => host.answer(Question::ProcessStart(10), started.to_string()),
             None => host,
         };
         assert_eq!(
-            told(&collect(&host), "pg.fsync"),
+            value_and_source(&collect_all(&host), "pg.fsync"),
             expected,
             "{changed} {started:?}"
         );
@@ -647,10 +670,13 @@ fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
             changed_at(26, Some(STARTED)),
         );
-    let facts = collect(&host);
-    assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
+    let facts = collect_all(&host);
     assert_eq!(
-        told(&facts, "pg.wal_level"),
+        value_and_source(&facts, "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1"
+    );
+    assert_eq!(
+        value_and_source(&facts, "pg.wal_level"),
         "? ambiguous",
         "that is our role's"
     );
@@ -658,9 +684,9 @@ fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
 
 #[test]
 fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
-    let named = |facts: &FactSet| told(facts, "pg.fsync");
-    // The real server has fsync off; a stranger's process of a lower number says otherwise.
-    let claims = |fake: Fake| {
+    let named = |facts: &FactSet| value_and_source(facts, "pg.fsync");
+    // The real server has fsync off; another user's process with a lower id claims otherwise.
+    let claims = |fake: FakeHost| {
         fake.answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
             .answer(
                 Question::CommandLine(9),
@@ -668,21 +694,21 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
             )
             .answer(Question::Environment(9), "")
     };
-    // Whose the target is comes first where one is named; without one the lower number does.
+    // The target's owner comes first; without a target the lower id.
     assert_eq!(
-        named(&collect(&claims(running()))),
+        named(&collect_all(&claims(running()))),
         format!("no {DATA}/postgresql.conf:1")
     );
-    let facts = look(&claims(running()), &Request::default());
+    let facts = collect(&claims(running()), &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .any(|says| says.contains("process 9 of user 42")),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
-    // The same from within a name space of its own, where the same directory is in sight.
+    // The same from a separate mount namespace with the same directory.
     let elsewhere = claims(running())
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/9/ns/mnt", "mnt:[2]")
@@ -693,56 +719,61 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         .file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
         .file("/proc/9/status", "NSpid:\t9\t1\n");
     assert_eq!(
-        named(&collect(&elsewhere)),
+        named(&collect_all(&elsewhere)),
         format!("no {DATA}/postgresql.conf:1")
     );
-    // And where he laid a directory of his own over it, after its inode was compared.
+    // And if that user mounted a directory over it after the inode was compared.
     let exchanged = elsewhere.answer(
         Question::Stat(format!("/proc/9/root{DATA}").into()),
         stat(42),
     );
-    let facts = look(&exchanged, &Request::default());
+    let facts = collect(&exchanged, &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
-        sentences(&facts)
+        note_sentences(&facts)
             .iter()
             .any(|says| says.contains("process 9 of user 42")),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
 }
 
 #[test]
 fn what_cannot_prove_a_process_makes_it_none() {
-    for kind in [MissKind::Denied, MissKind::TimedOut] {
+    for kind in [HostErrorKind::Denied, HostErrorKind::TimedOut] {
         let host = running().refuse(
             Question::Read(format!("{DATA}/postmaster.pid").into()),
             kind,
         );
-        let facts = collect(&host);
+        let facts = collect_all(&host);
         assert!(
-            told(&facts, "pg.max_wal_senders").starts_with('?'),
+            value_and_source(&facts, "pg.max_wal_senders").starts_with('?'),
             "its arguments are not taken"
         );
-        assert!(!facts.named(&cluster(), "pg.running").is_known());
+        assert!(!facts.reading_by_name(&cluster(), "pg.running").is_known());
     }
     for uid in ["0", "-"] {
         let host = running().answer(Question::Servers, format!("10 1 {uid} postgres\n"));
-        let facts = collect(&host);
-        assert!(!host.asked().contains(&Question::CommandLine(10)));
-        assert_eq!(sentences(&facts).len(), 1, "{:?}", sentences(&facts));
+        let facts = collect_all(&host);
+        assert!(!host.asked_questions().contains(&Question::CommandLine(10)));
+        assert_eq!(
+            note_sentences(&facts).len(),
+            1,
+            "{:?}",
+            note_sentences(&facts)
+        );
     }
 }
 
 #[test]
 fn a_stopped_process_is_not_asked() {
     let host = running().file("/proc/10/stat", "10 (postgres) T 1 10\n");
-    collect(&host);
-    let asked = host.asked();
+    collect_all(&host);
+    let asked = host.asked_questions();
     assert!(
         !asked
             .iter()
-            .any(|question| matches!(question.bare(), Question::PgSettings(_))),
+            .any(|question| matches!(question.inner(), Question::PgSettings(_))),
         "{asked:?}"
     );
 }
@@ -750,7 +781,7 @@ fn a_stopped_process_is_not_asked() {
 #[test]
 fn nothing_of_a_cluster_is_read_as_who_we_are() {
     let host = running().answer(Question::List("/var/lib/postgresql".into()), "15");
-    collect(&host);
+    collect_all(&host);
     let reads = |question: &Question| {
         let kernels = |path: &std::path::PathBuf| path.starts_with("/proc");
         matches!(
@@ -768,7 +799,7 @@ fn nothing_of_a_cluster_is_read_as_who_we_are() {
         })
     };
     let asked: Vec<Question> = host
-        .asked()
+        .asked_questions()
         .into_iter()
         .filter(|question| reads(question) && !system(question))
         .collect();

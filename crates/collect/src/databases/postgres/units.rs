@@ -2,17 +2,17 @@
 //! drop-ins, as Red Hat's and the project's own packages write them (systemd.unit(5),
 //! systemd.exec(5)).
 //!
-//! A drop-in overrides the unit. A template names no directory until it has an instance, and
-//! instances are found only where they are enabled.
+//! A drop-in overrides the unit. A template has a directory only per instance, and instances are
+//! found only where they are enabled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::facts::Source;
-use crate::host::{Dialect, Host, path_bytes, path_of};
-use crate::text::safe;
+use crate::host::{Dialect, Host, path_bytes, path_from_bytes};
+use crate::text::display_safe;
 
-/// Directories of units, in order of precedence.
+/// In order of precedence.
 const DIRECTORIES: [&str; 4] = [
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -23,7 +23,6 @@ const DIRECTORIES: [&str; 4] = [
 /// Where enabled instances of templates are linked.
 const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
 
-/// Data directories, each with its source.
 pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     let mut listed: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
     let identity = |directory: &str| {
@@ -33,7 +32,7 @@ pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     };
     let mut seen = BTreeSet::new();
     for directory in DIRECTORIES.into_iter().chain([WANTS]) {
-        // Where /lib is a link to /usr/lib, the same hundreds of names would be listed twice.
+        // If /lib links to /usr/lib, the same hundreds of names would be listed twice.
         if identity(directory).is_some_and(|identity| !seen.insert(identity)) {
             continue;
         }
@@ -51,12 +50,12 @@ pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
         .collect();
     units
         .into_iter()
-        .filter_map(|unit| directory_of(host, unit, &listed))
+        .filter_map(|unit| unit_data_directory(host, unit, &listed))
         .collect()
 }
 
-/// The last directory that a unit and its drop-ins name.
-fn directory_of(
+/// The last setting in the unit and its drop-ins wins.
+fn unit_data_directory(
     host: &dyn Host,
     unit: &[u8],
     listed: &BTreeMap<&str, BTreeSet<Vec<u8>>>,
@@ -69,7 +68,7 @@ fn directory_of(
         ),
         None => (None, &b""[..]),
     };
-    // A template by itself runs nothing.
+    // A template without an instance runs nothing.
     if template.is_some() && instance.is_empty() {
         return None;
     }
@@ -79,7 +78,8 @@ fn directory_of(
         .collect();
     let has =
         |directory: &str, name: &[u8]| listed.get(directory).is_some_and(|all| all.contains(name));
-    let at = |directory: &str, name: &[u8]| Path::new(directory).join(path_of(name.to_vec()));
+    let at =
+        |directory: &str, name: &[u8]| Path::new(directory).join(path_from_bytes(name.to_vec()));
     let mut files: Vec<PathBuf> = Vec::new();
     for name in &names {
         files.extend(
@@ -106,10 +106,10 @@ fn directory_of(
     let mut found: BTreeMap<Vec<u8>, (PathBuf, Source)> = BTreeMap::new();
     for file in files {
         for setting in host.config(&file, Dialect::Service).unwrap_or_default() {
-            let Some(path) = resolved(&setting.value, stem, instance) else {
+            let Some(path) = resolve_specifiers(&setting.value, stem, instance) else {
                 continue;
             };
-            let source = Source::line(safe(path_bytes(&file)), setting.line);
+            let source = Source::line(display_safe(path_bytes(&file)), setting.line);
             if path.is_absolute() {
                 found.insert(setting.key, (path, source));
             }
@@ -121,9 +121,8 @@ fn directory_of(
         .or_else(|| found.remove(b"pgdata".as_slice()))
 }
 
-/// A value with the specifiers of an instance resolved (systemd.unit(5), *Specifiers*); `None` for
-/// any other.
-fn resolved(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
+/// Resolves the specifiers of an instance (systemd.unit(5), *Specifiers*); `None` for any other.
+fn resolve_specifiers(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
     let mut out = Vec::new();
     let mut bytes = value.iter();
     while let Some(byte) = bytes.next() {
@@ -134,8 +133,8 @@ fn resolved(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
         match bytes.next()? {
             b'%' => out.push(b'%'),
             b'i' => out.extend_from_slice(instance),
-            // Unescaped: a dash is a slash; other escapes are rare in names of clusters, and not
-            // guessed.
+            // Unescaped, a dash is a slash; other escapes are rare in cluster names and not
+            // decoded.
             b'I' if !instance.contains(&b'\\') => {
                 out.extend(instance.iter().map(|b| if *b == b'-' { b'/' } else { *b }));
             }
@@ -143,7 +142,7 @@ fn resolved(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
             _ => return None,
         }
     }
-    Some(path_of(out))
+    Some(path_from_bytes(out))
 }
 
 #[cfg(test)]
@@ -152,9 +151,9 @@ mod tests {
 
     use super::*;
     use crate::host::{ConfigDirective, Question};
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    fn unit(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
+    fn unit(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
         let encode = |(line, (key, value)): (u32, &(&str, &str))| {
             ConfigDirective::new(line, *key, *value).encode()
         };
@@ -164,7 +163,7 @@ mod tests {
             .symlink(format!("{directory}/{name}"), "unit")
     }
 
-    fn found(fake: &Fake) -> Vec<(String, String)> {
+    fn directories_found(fake: &FakeHost) -> Vec<(String, String)> {
         let all = data_directories(fake);
         all.into_iter()
             .map(|(path, source)| (path.display().to_string(), source.to_string()))
@@ -173,7 +172,7 @@ mod tests {
 
     #[test]
     fn units_drop_ins_and_instances_name_directories() {
-        let fake = Fake::default();
+        let fake = FakeHost::default();
         let lib = "/usr/lib/systemd/system";
         let fake = unit(
             fake,
@@ -208,7 +207,7 @@ mod tests {
         let fake = unit(fake, &format!("{lib}/nginx.service"), &[("data", "/no")]);
         let row = |path: &str, source: &str| (path.to_owned(), source.to_owned());
         assert_eq!(
-            found(&fake),
+            directories_found(&fake),
             [
                 row(
                     "/var/lib/pgsql/16/data/",
@@ -230,7 +229,7 @@ mod tests {
         #[test]
         fn hostile_units_never_fail(names in prop::collection::vec("postgresql[@a-z%\\\\.-]{0,12}", 0..5), answer: Vec<u8>, instance: Vec<u8>) {
             let list: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b".service\0"].concat()).collect();
-            let mut fake = Fake::default().answer(Question::List(DIRECTORIES[0].into()), list);
+            let mut fake = FakeHost::default().answer(Question::List(DIRECTORIES[0].into()), list);
             for name in &names {
                 let path = format!("{}/{name}.service", DIRECTORIES[0]);
                 fake = fake.answer(Question::Config(path.into(), Dialect::Service), &answer);
@@ -238,7 +237,7 @@ mod tests {
             for (path, _) in data_directories(&fake) {
                 prop_assert!(path.is_absolute());
             }
-            resolved(&answer, b"stem", &instance);
+            resolve_specifiers(&answer, b"stem", &instance);
         }
     }
 }

@@ -5,23 +5,23 @@ use proptest::prelude::*;
 use super::*;
 use crate::facts::catalog::mount::MountClass;
 use crate::host::Question;
-use crate::testing::Fake;
+use crate::testing::FakeHost;
 
 const STATUS: &str = "pool: tank\nstate: ONLINE\n\tNAME STATE\n\ttank ONLINE\n\t  mirror-0 ONLINE\n\t    /dev/sda1 ONLINE\n\
     \t    /dev/sdb1 ONLINE\n\tspecial\n\t  /dev/sdc1 ONLINE\n\tlogs\n\t  /dev/nvme0n1p1 ONLINE\n\tcache\n\t  /dev/sdd1 ONLINE\n\
     \tspares\n\t  /dev/sde1 AVAIL\npool: cold\nstate: DEGRADED\n\tcold DEGRADED\n\t  raidz1-0 DEGRADED\n\t    /dev/sdf1 ONLINE\n\
     \t    1234567890 UNAVAIL\n";
 
-fn machine(status: &str) -> Fake {
+fn machine(status: &str) -> FakeHost {
     let properties = "tank\tsync\tstandard\ntank/pg\tsync\tdisabled\ntank/pg\tlogbias\tlatency\ntank/pg\trecordsize\t32768\n\
         cold\tsync\tsometimes\ncold\tlogbias\tboth\n";
-    Fake::default()
+    FakeHost::default()
         .answer(
             Question::Run(Tool::Zpool, vec!["status".into(), "-P".into()]),
             status,
         )
         .answer(
-            Question::Run(Tool::Zfs, GET.map(str::to_owned).to_vec()),
+            Question::Run(Tool::Zfs, PROPERTIES.map(str::to_owned).to_vec()),
             properties,
         )
         .files(
@@ -35,15 +35,15 @@ fn machine(status: &str) -> Fake {
         )
 }
 
-fn collect(host: &Fake) -> FactSet {
+fn collect(host: &FakeHost) -> FactSet {
     let mut facts = FactSet::default();
     for name in ["sda1", "sdb1", "sdc1", "sdd1", "sde1", "sdf1", "nvme0n1p1"] {
-        facts.mention(&Subject::device(name));
+        facts.add_subject(&Subject::device(name));
     }
     for (point, dataset) in [("/pg", "tank/pg"), ("/cold", "cold")] {
         let subject = Subject::mount(point);
-        facts.know(&subject, &mount::CLASS, MountClass::Zfs, Source::file("x"));
-        facts.know(
+        facts.insert_known(&subject, &mount::CLASS, MountClass::Zfs, Source::file("x"));
+        facts.insert_known(
             &subject,
             &mount::SOURCE,
             dataset.to_owned(),
@@ -51,13 +51,13 @@ fn collect(host: &Fake) -> FactSet {
         );
     }
     let volume = Subject::device("zd16");
-    facts.know(
+    facts.insert_known(
         &volume,
         &device::KIND,
         device::DeviceKind::Zvol,
         Source::file("x"),
     );
-    facts.know(
+    facts.insert_known(
         &volume,
         &device::DEVNO,
         "230:16".to_owned(),
@@ -82,7 +82,7 @@ fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
     );
 }
 
-/// A device that ZFS does not use takes no commit, whatever its path is.
+/// A device that ZFS does not use takes no commit, whatever its path.
 #[test]
 fn a_missing_device_is_lost_and_the_rest_is_known() {
     let facts = collect(&machine(STATUS));
@@ -102,7 +102,7 @@ fn a_missing_device_is_lost_and_the_rest_is_known() {
 const WHOLE: &str = "  pool: cold\n state: ONLINE\nconfig:\n\n\tNAME STATE READ WRITE CKSUM\n\tcold ONLINE 0 0 0\n\
     \t  mirror-0 ONLINE 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    /dev/sdb1 ONLINE 0 0 0\n\nerrors: No known data errors\n";
 
-/// State, number of devices and of lost ones, whether all counts are zero, whether data is damaged.
+/// State, devices, lost devices, whether all error counts are zero, whether data is damaged.
 type PoolFacts = (
     Option<VdevState>,
     Option<usize>,
@@ -111,9 +111,8 @@ type PoolFacts = (
     Option<bool>,
 );
 
-/// What is known of the pool with a text replaced: state, devices, lost devices, whether counts are
-/// all zero, damage.
-fn of_cold(old: &str, new: &str) -> PoolFacts {
+/// The facts of the pool `cold` with a text replaced.
+fn pool_facts(old: &str, new: &str) -> PoolFacts {
     assert!(WHOLE.contains(old), "{old}");
     let facts = collect(&machine(&WHOLE.replacen(old, new, 1)));
     let cold = Subject::mount("/cold");
@@ -132,12 +131,12 @@ fn of_cold(old: &str, new: &str) -> PoolFacts {
 fn every_state_of_a_device_counts_or_is_unknown() {
     let online = Some(VdevState::Online);
     assert_eq!(
-        of_cold("sdb1", "sdb1"),
+        pool_facts("sdb1", "sdb1"),
         (online, Some(2), Some(0), Some(true), Some(false))
     );
     for state in VdevState::ALL {
         let used = state.is_used();
-        let found = of_cold("sdb1 ONLINE", &format!("sdb1 {state}"));
+        let found = pool_facts("sdb1 ONLINE", &format!("sdb1 {state}"));
         let expect = (
             online,
             Some(1 + usize::from(used)),
@@ -146,8 +145,8 @@ fn every_state_of_a_device_counts_or_is_unknown() {
             Some(false),
         );
         assert_eq!(found, expect, "{state}");
-        // The same where its node is gone: only one that is used is missed.
-        let gone = of_cold("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
+        // The same without its node: only a device in use is needed.
+        let gone = pool_facts("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
         let expect = (
             online,
             (!used).then_some(1),
@@ -157,22 +156,22 @@ fn every_state_of_a_device_counts_or_is_unknown() {
         );
         assert_eq!(gone, expect, "{state}");
         assert_eq!(
-            of_cold("state: ONLINE", &format!("state: {state}")).0,
+            pool_facts("state: ONLINE", &format!("state: {state}")).0,
             Some(*state)
         );
     }
     assert_eq!(
-        of_cold("sdb1 ONLINE", "sdb1 DREAMING"),
+        pool_facts("sdb1 ONLINE", "sdb1 DREAMING"),
         (online, None, None, Some(true), Some(false))
     );
-    assert_eq!(of_cold("state: ONLINE", "state: DREAMING").0, None);
+    assert_eq!(pool_facts("state: ONLINE", "state: DREAMING").0, None);
 }
 
 #[test]
 fn counts_and_damage_are_facts() {
     let online = Some(VdevState::Online);
     for counts in ["1 0 0", "0 1.21K 0", "0 0 7"] {
-        let found = of_cold("sdb1 ONLINE 0 0 0", &format!("sdb1 ONLINE {counts}"));
+        let found = pool_facts("sdb1 ONLINE 0 0 0", &format!("sdb1 ONLINE {counts}"));
         assert_eq!(
             found,
             (online, Some(2), Some(0), Some(false), Some(false)),
@@ -186,11 +185,11 @@ fn counts_and_damage_are_facts() {
         ("?", None),
         ("List of errors unavailable: permission denied", None),
     ] {
-        assert_eq!(of_cold("No known data errors", word).4, damage, "{word}");
+        assert_eq!(pool_facts("No known data errors", word).4, damage, "{word}");
     }
 }
 
-/// A list without its end, or with a group that lacks a line, is no list.
+/// A truncated list, or a group with too few devices, counts as unknown.
 #[test]
 fn a_list_that_is_cut_short_is_unknown() {
     let text = WHOLE.trim_end();
@@ -214,11 +213,11 @@ fn a_list_that_is_cut_short_is_unknown() {
         ("\t    /dev/sdb1 ONLINE 0 0 0\n", "\t    /dev/sdb1 ONLINE\n"),
         ("mirror-0", "raidz2-0"),
     ] {
-        assert_eq!(of_cold(old, new).1, None, "{new}");
+        assert_eq!(pool_facts(old, new).1, None, "{new}");
     }
 }
 
-/// A capture of before has neither counts nor the last line; what it holds keeps its meaning.
+/// Older captures lack error counts and the last line; the rest keeps its meaning.
 #[test]
 fn a_capture_without_counts_is_read_as_before() {
     let facts = collect(&machine(STATUS));
@@ -230,14 +229,13 @@ fn a_capture_without_counts_is_read_as_before() {
     assert!(matches!(
         facts.get(&pg, &mount::ZFS_DAMAGED),
         Reading::Unknown {
-            why: Why::NotCollected,
+            why: UnknownReason::NotCollected,
             ..
         }
     ));
 }
 
-/// A path below /dev that is no device is gone, and not kept in /dev; a file elsewhere is on its
-/// mount.
+/// A missing path below /dev is a lost device, not a file; a file elsewhere is on its mount.
 #[test]
 fn only_a_file_is_kept_in_a_file() {
     for (path, found) in [
@@ -247,7 +245,7 @@ fn only_a_file_is_kept_in_a_file() {
     ] {
         let host = machine(&WHOLE.replace("/dev/sdb1", path));
         let mut facts = FactSet::default();
-        facts.mention(&Subject::device("sda1"));
+        facts.add_subject(&Subject::device("sda1"));
         for (point, dataset) in [
             ("/", "root"),
             ("/dev", "udev"),
@@ -261,15 +259,15 @@ fn only_a_file_is_kept_in_a_file() {
             } else {
                 MountClass::Memory
             };
-            facts.know(&subject, &mount::CLASS, class, Source::file("x"));
-            facts.know(
+            facts.insert_known(&subject, &mount::CLASS, class, Source::file("x"));
+            facts.insert_known(
                 &subject,
                 &mount::SOURCE,
                 dataset.to_owned(),
                 Source::file("x"),
             );
-            facts.know(&subject, &mount::POINT, point.to_owned(), Source::file("x"));
-            facts.know(&subject, &mount::IN_SIGHT, true, Source::file("x"));
+            facts.insert_known(&subject, &mount::POINT, point.to_owned(), Source::file("x"));
+            facts.insert_known(&subject, &mount::IN_SIGHT, true, Source::file("x"));
         }
         run(&host, &Request::default(), &mut facts);
         let cold = Subject::mount("/cold");
@@ -298,9 +296,9 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
     let cold = Subject::mount("/cold");
     let malformed = |name| {
         matches!(
-            facts.named(&cold, name),
+            facts.reading_by_name(&cold, name),
             Reading::Unknown {
-                why: Why::Malformed,
+                why: UnknownReason::Malformed,
                 ..
             }
         )
@@ -321,7 +319,7 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
 
 #[test]
 fn missing_tools_are_named_and_no_zfs_asks_nothing() {
-    let facts = collect(&Fake::default());
+    let facts = collect(&FakeHost::default());
     let reading = facts.get(&Subject::mount("/pg"), &mount::ZFS_SYNC);
     assert!(
         matches!(
@@ -333,9 +331,9 @@ fn missing_tools_are_named_and_no_zfs_asks_nothing() {
         ),
         "{reading:?}"
     );
-    let host = Fake::default();
+    let host = FakeHost::default();
     run(&host, &Request::default(), &mut FactSet::default());
-    assert!(host.asked().is_empty());
+    assert!(host.asked_questions().is_empty());
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! bcache: whether writes stay on the cache device first, and the state of the cache, from
 //! `bcache/` in sysfs (Documentation/admin-guide/bcache.rst).
 //!
-//! A bcache device stands on its backing device and, while one is attached, on the members of the
-//! cache set. In state `no cache` the mode shown is the one that would be in force with a cache.
+//! A bcache device is above its backing device and the members of an attached cache set. In state
+//! `no cache` the mode shown is the one that a cache would have.
 
 use std::path::Path;
 
@@ -10,12 +10,11 @@ use super::node::{self, Node};
 use crate::attribute;
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
 use crate::facts::note::StorageNote;
-use crate::facts::{Choice, FactSet, Reading, Why};
+use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Records the mode, state and members of a bcache device.
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
         let active = text
@@ -24,31 +23,31 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
             .map(|(word, _)| word);
         active
             .and_then(BcacheMode::from_word)
-            .ok_or_else(|| format!("`{text}` marks no mode"))
+            .ok_or_else(|| format!("`{text}` selects no mode"))
     });
     let state: Reading<BcacheState> = attribute::choice(host, &node.attribute("bcache/state"));
     let has_none = state.value().is_some_and(|state| !state.has_cache());
-    facts.put(&node.subject, &device::BCACHE_MODE, mode);
-    facts.put(&node.subject, &device::BCACHE_STATE, state);
+    facts.insert(&node.subject, &device::BCACHE_MODE, mode);
+    facts.insert(&node.subject, &device::BCACHE_STATE, state);
     if !has_none {
-        cache_set(host, node, facts);
+        join_cache_set(host, node, facts);
     }
 }
 
-/// The members of the cache set: `cache0` and so on link to the directory `bcache` of each.
-fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+/// `cacheN` links to the directory `bcache` of each member.
+fn join_cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let set = node.attribute("bcache/cache");
     let names = match host.list(&set) {
         Ok(names) => names,
         Err(miss) => {
-            let why: Reading<()> = refused(&miss, &safe(path_bytes(&set)));
+            let why: Reading<()> = error_reading(&miss, &display_safe(path_bytes(&set)));
             if let Reading::Unknown {
-                why: Why::Denied | Why::TimedOut,
+                why: UnknownReason::Denied | UnknownReason::TimedOut,
                 detail,
                 ..
             } = why
             {
-                facts.warn(StorageNote::NoCacheSet {
+                facts.add_note(StorageNote::NoCacheSet {
                     device: node.subject.clone(),
                     detail,
                 });
@@ -68,7 +67,7 @@ fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
             continue;
         };
         if let Some(disk) = target.parent().and_then(Path::file_name) {
-            facts.stand(&node.subject, &node::subject(disk));
+            facts.add_edge(&node.subject, &node::subject(disk));
         }
     }
 }
@@ -79,10 +78,10 @@ mod tests {
 
     use super::*;
     use crate::facts::Subject;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     fn described(mode: &str, state: &str) -> (FactSet, Subject) {
-        let host = Fake::default()
+        let host = FakeHost::default()
             .files("/sys/class/block/bcache0/bcache", &[("cache_mode", mode), ("state", state)])
             .symlink(
                 "/sys/class/block/bcache0/bcache/cache/cache0",
@@ -121,25 +120,25 @@ mod tests {
     fn what_is_not_there_is_absent() {
         let mut facts = FactSet::default();
         let node = Node::new("bcache0", "bcache");
-        describe(&Fake::default(), &node, &mut facts);
+        describe(&FakeHost::default(), &node, &mut facts);
         assert!(matches!(
             facts.get(&node.subject, &device::BCACHE_MODE),
             Reading::Unknown {
-                why: Why::Absent,
+                why: UnknownReason::Absent,
                 ..
             }
         ));
     }
 
     proptest! {
-        /// A mode is one that bcache has, and marked as the one in force.
+        /// Only a mode of bcache in brackets counts.
         #[test]
         fn any_words_mark_a_mode_or_none(text in "[ -~]{0,30}", at in 0usize..4) {
             let modes = ["writethrough", "writeback", "writearound", "none"];
             let mode = |text: &str| {
                 let node = Node::new("bcache0", "bcache");
                 let mut facts = FactSet::default();
-                describe(&Fake::default().files("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
+                describe(&FakeHost::default().files("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
                 facts.value(&node.subject, &device::BCACHE_MODE)
             };
             let marked = mode(&text).map(|mode| format!("[{mode}]"));

@@ -1,19 +1,18 @@
-//! The cloud that a disk belongs to, and whether its data outlives the machine, by the exact model
-//! string.
+//! The cloud of a disk, and whether its data outlives the machine, by the exact model string.
 //!
-//! The strings are those that the clouds document for finding their disks: Amazon's EC2 User Guide
-//! (NVMe volumes and instance store), google-guest-configs' 65-gce-disk-naming.rules,
-//! azure-vm-utils' 80-azure-disk.rules, and Alibaba's guide to NVMe disks; Oracle's volumes show
-//! theirs in SCSI's INQUIRY. Its local NVMe disks carry their makers' names. Google's
-//! `nvme_card-pd` is persistent, `nvme_card` and `nvme_card0` are not, so a prefix never decides.
+//! The models are those that the clouds document: Amazon's EC2 User Guide (NVMe volumes and
+//! instance store), google-guest-configs' 65-gce-disk-naming.rules, azure-vm-utils'
+//! 80-azure-disk.rules, Alibaba's guide to NVMe disks; Oracle's volumes report theirs in the SCSI
+//! INQUIRY, and its local NVMe disks have their makers' models. Google's `nvme_card-pd` is
+//! persistent, `nvme_card` and `nvme_card0` are not, so a prefix never decides.
 
 use super::node::Node;
 use crate::facts::catalog::device::{self, Cloud};
 use crate::facts::catalog::host as machine;
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::text::suggest::distance;
 
-/// Model, cloud, and whether the data is lost when the machine is stopped or moved.
+/// Model, cloud, and whether a stop or move of the machine loses the data.
 const DISKS: &[(&str, Cloud, bool)] = &[
     ("Amazon Elastic Block Store", Cloud::AmazonEbs, false),
     (
@@ -36,10 +35,10 @@ const DISKS: &[(&str, Cloud, bool)] = &[
     ("ORACLE BlockVolume", Cloud::OracleBlockVolume, false),
 ];
 
-/// The model of every disk under Hyper-V, Azure's temporary disks included.
+/// Every disk under Hyper-V, including Azure's temporary disks.
 const HYPERV: &str = "Msft Virtual Disk";
 
-fn find(model: &str) -> Option<(Cloud, bool)> {
+fn cloud_of_model(model: &str) -> Option<(Cloud, bool)> {
     // Local SSDs of Google are numbered: nvme_card0, nvme_card1.
     let model = match model.strip_prefix("nvme_card") {
         Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "nvme_card",
@@ -51,19 +50,17 @@ fn find(model: &str) -> Option<(Cloud, bool)> {
         .map(|(_, cloud, ephemeral)| (*cloud, *ephemeral))
 }
 
-/// Letters by which a model differs at most from a documented one that it is taken for a garbled
-/// form of.
-const MOST_GARBLED: usize = 2;
+/// A model that differs from a documented one by at most this many letters counts as garbled.
+const MAX_GARBLED_LETTERS: usize = 2;
 
-/// Whether a model that no cloud documents is nearly one.
-fn is_like_one(model: &str) -> bool {
+/// Whether an undocumented model may be a garbled documented one.
+fn resembles_known_model(model: &str) -> bool {
     let known = DISKS.iter().map(|(known, ..)| *known).chain([HYPERV]);
     known
         .into_iter()
-        .any(|known| distance(known, model) <= MOST_GARBLED)
+        .any(|known| distance(known, model) <= MAX_GARBLED_LETTERS)
 }
 
-/// Records cloud and lifetime of a disk whose model was read.
 pub fn describe(node: &Node, facts: &mut FactSet) {
     if !node.kind.is_disk() {
         return;
@@ -73,51 +70,53 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     let machine = facts.get(&Subject::host(), &machine::VIRTUALISATION);
     let is_of_hyperv = model.value().is_some_and(|model| model == HYPERV);
     if is_of_hyperv && machine.value().is_some_and(|name| name == "azure") {
-        return on_azure(node, facts);
+        return describe_azure_disk(node, facts);
     }
-    let found = model.value().and_then(|model| find(model));
+    let found = model.value().and_then(|model| cloud_of_model(model));
     let by_model = Source::derived([device::MODEL.name()]);
     if let Some((cloud, ephemeral)) = found {
-        facts.know(subject, &device::CLOUD, cloud, by_model.clone());
-        facts.know(subject, &device::EPHEMERAL, ephemeral, by_model);
+        facts.insert_known(subject, &device::CLOUD, cloud, by_model.clone());
+        facts.insert_known(subject, &device::EPHEMERAL, ephemeral, by_model);
         return;
     }
     let virtualisation = machine.value().map_or("", String::as_str);
     let (cloud, ephemeral) = match model {
-        Reading::Known { .. } if is_of_hyperv => (no_cloud(), temporary_or_not()),
-        // A model that could not be read may be one of those above.
-        Reading::Unknown { why, detail, .. } if why != Why::Absent && virtualisation != "none" => {
-            let detail =
-                format!("the model of a virtual disk tells whether it is ephemeral: {detail}");
-            let unread = Reading::unknown(why, detail.clone()).or_try(Remedy::RunAsRoot);
+        Reading::Known { .. } if is_of_hyperv => (no_cloud(), unknown_lifetime()),
+        // An unread model may be one of those above.
+        Reading::Unknown { why, detail, .. }
+            if why != UnknownReason::Absent && virtualisation != "none" =>
+        {
+            let detail = format!("the model decides whether a virtual disk is ephemeral: {detail}");
+            let unread = Reading::unknown(why, detail.clone()).with_remedy(Remedy::RunAsRoot);
             (Reading::unknown(why, detail), unread)
         }
-        Reading::Known { value, .. } if is_like_one(&value) => {
-            let detail = format!("`{value}` is nearly a model that a cloud documents");
+        Reading::Known { value, .. } if resembles_known_model(&value) => {
+            let detail =
+                format!("`{value}` resembles a documented cloud model but does not match it");
             (
-                Reading::unknown(Why::Malformed, detail.clone()),
-                Reading::unknown(Why::Malformed, detail),
+                Reading::unknown(UnknownReason::Malformed, detail.clone()),
+                Reading::unknown(UnknownReason::Malformed, detail),
             )
         }
-        // No cloud documents another model, or a kind of disk without one, as ephemeral.
+        // All ephemeral models that clouds document are listed above.
         Reading::Known { .. } | Reading::Unknown { .. } => {
             let by = [device::MODEL.name(), machine::VIRTUALISATION.name()];
             (no_cloud(), Reading::known(false, Source::derived(by)))
         }
     };
-    facts.put(subject, &device::CLOUD, cloud);
-    facts.put(subject, &device::EPHEMERAL, ephemeral);
+    facts.insert(subject, &device::CLOUD, cloud);
+    facts.insert(subject, &device::EPHEMERAL, ephemeral);
 }
 
-/// The temporary disk of an Azure machine, of the first and the second generation, by controller
-/// and unit (azure-vm-utils, 80-azure-disk.rules).
+/// Temporary disks of Azure machines, generations 1 and 2, by controller and unit (azure-vm-utils,
+/// 80-azure-disk.rules).
 const AZURE_TEMPORARY: [(&str, &str); 2] = [
     ("/00000000-0001-", ""),
     ("/f8b3781a-1e82-4818-a1c3-63d806ec15bb/", ":1"),
 ];
 
-/// Controllers of an Azure machine with its operating system and its data disks.
-const AZURE_LASTING: [&str; 5] = [
+/// Controllers of system and data disks of Azure machines.
+const AZURE_PERSISTENT: [&str; 5] = [
     "/00000000-0000-",
     "/f8b3781a-1e82-4818-a1c3-63d806ec15bb/",
     "/f8b3781b-1e82-4818-a1c3-63d806ec15bb/",
@@ -125,38 +124,38 @@ const AZURE_LASTING: [&str; 5] = [
     "/f8b3781d-1e82-4818-a1c3-63d806ec15bb/",
 ];
 
-/// Records cloud and lifetime of a SCSI disk of Azure, which its controller tells, since all have
-/// one model.
-fn on_azure(node: &Node, facts: &mut FactSet) {
+/// All SCSI disks of Azure have one model, so the controller decides.
+fn describe_azure_disk(node: &Node, facts: &mut FactSet) {
     let unit = node
-        .component(|part| part.split(':').count() == 4)
+        .path_component(|part| part.split(':').count() == 4)
         .unwrap_or_default();
-    let is_temporary =
-        |(controller, end): &(&str, &str)| node.is_in(controller) && unit.ends_with(end);
+    let is_temporary = |(controller, end): &(&str, &str)| {
+        node.device_path_contains(controller) && unit.ends_with(end)
+    };
     let source = || Source::derived([device::MODEL.name(), machine::VIRTUALISATION.name()]);
     let (cloud, ephemeral) = if AZURE_TEMPORARY.iter().any(is_temporary) {
         (Cloud::AzureLocalDisk, Reading::known(true, source()))
-    } else if AZURE_LASTING
+    } else if AZURE_PERSISTENT
         .iter()
-        .any(|controller| node.is_in(controller))
+        .any(|controller| node.device_path_contains(controller))
     {
         (Cloud::AzureManagedDisk, Reading::known(false, source()))
     } else {
-        (Cloud::AzureManagedDisk, temporary_or_not())
+        (Cloud::AzureManagedDisk, unknown_lifetime())
     };
-    facts.know(&node.subject, &device::CLOUD, cloud, source());
-    facts.put(&node.subject, &device::EPHEMERAL, ephemeral);
+    facts.insert_known(&node.subject, &device::CLOUD, cloud, source());
+    facts.insert(&node.subject, &device::EPHEMERAL, ephemeral);
 }
 
-/// Why it is unknown whether a disk of Hyper-V lasts.
-fn temporary_or_not() -> Reading<bool> {
+/// For a Hyper-V disk outside Azure's known layouts.
+fn unknown_lifetime() -> Reading<bool> {
     let detail = "Hyper-V gives temporary disks the same model as permanent ones";
     let help = "look for DATALOSS_WARNING_README.txt on it: Azure writes it on temporary disks";
-    Reading::unknown(Why::Ambiguous, detail).or_try(Remedy::Do(help.to_owned()))
+    Reading::unknown(UnknownReason::Ambiguous, detail).with_remedy(Remedy::Do(help.to_owned()))
 }
 
 fn no_cloud() -> Reading<Cloud> {
-    Reading::unknown(Why::Absent, "its model is of no known cloud")
+    Reading::unknown(UnknownReason::Absent, "its model is not a known cloud's")
 }
 
 #[cfg(test)]
@@ -184,7 +183,7 @@ mod tests {
             ("Msft Virtual Disk", None),
         ] {
             assert_eq!(
-                find(model).map(|(_, ephemeral)| ephemeral),
+                cloud_of_model(model).map(|(_, ephemeral)| ephemeral),
                 expect,
                 "{model}"
             );
@@ -211,19 +210,19 @@ mod tests {
                 Some(true),
             ),
             (None, known("Samsung SSD 870"), Some(false)),
-            (Some("kvm"), unknown(Why::Absent), Some(false)),
-            (Some("kvm"), unknown(Why::Malformed), None),
-            (Some("kvm"), unknown(Why::NotCollected), None),
-            (Some("kvm"), unknown(Why::Denied), None),
-            (None, unknown(Why::TimedOut), None),
-            (Some("none"), unknown(Why::Malformed), Some(false)),
+            (Some("kvm"), unknown(UnknownReason::Absent), Some(false)),
+            (Some("kvm"), unknown(UnknownReason::Malformed), None),
+            (Some("kvm"), unknown(UnknownReason::NotCollected), None),
+            (Some("kvm"), unknown(UnknownReason::Denied), None),
+            (None, unknown(UnknownReason::TimedOut), None),
+            (Some("none"), unknown(UnknownReason::Malformed), Some(false)),
         ] {
             let mut facts = FactSet::default();
             let node = Node::new("sda", "disk");
             let shown = format!("{virtualisation:?} {model:?}");
-            facts.put(&node.subject, &device::MODEL, model);
+            facts.insert(&node.subject, &device::MODEL, model);
             if let Some(word) = virtualisation {
-                facts.know(
+                facts.insert_known(
                     &Subject::host(),
                     &machine::VIRTUALISATION,
                     word.to_owned(),
@@ -296,15 +295,16 @@ mod tests {
         ] {
             let mut facts = FactSet::default();
             let mut node = Node::new("sdc", "disk");
-            node.place = format!("{PLACE}/{controller}/host1/target1:0:0/1:0:0:{unit}/block/sdc")
-                .into_bytes();
-            facts.know(
+            node.device_path =
+                format!("{PLACE}/{controller}/host1/target1:0:0/1:0:0:{unit}/block/sdc")
+                    .into_bytes();
+            facts.insert_known(
                 &node.subject,
                 &device::MODEL,
                 HYPERV.to_owned(),
                 Source::file("x"),
             );
-            facts.know(
+            facts.insert_known(
                 &Subject::host(),
                 &machine::VIRTUALISATION,
                 machine.to_owned(),
@@ -322,16 +322,16 @@ mod tests {
     }
 
     proptest! {
-        /// Half a model, or one with something behind it, is another model.
+        /// A truncated or extended model is another model.
         #[test]
         fn only_whole_models_are_known(disk in prop::sample::select(DISKS), cut in 1usize..8, more in "[ -~]{1,4}") {
             let (model, cloud, ephemeral) = disk;
-            prop_assert_eq!(find(model), Some((cloud, ephemeral)));
+            prop_assert_eq!(cloud_of_model(model), Some((cloud, ephemeral)));
             let half = &model[..model.len() - cut];
-            prop_assert!(find(half).is_none() || DISKS.iter().any(|(known, ..)| *known == half));
+            prop_assert!(cloud_of_model(half).is_none() || DISKS.iter().any(|(known, ..)| *known == half));
             let longer = format!("{model}{more}");
             let numbered = model == "nvme_card" && more.bytes().all(|b| b.is_ascii_digit());
-            prop_assert!(find(&longer).is_none() || numbered || DISKS.iter().any(|(known, ..)| *known == longer));
+            prop_assert!(cloud_of_model(&longer).is_none() || numbered || DISKS.iter().any(|(known, ..)| *known == longer));
         }
     }
 }

@@ -1,32 +1,30 @@
-//! Block devices: the kind of each, the caches and flushes of its queue, and its limits
-//! (sysfs-block).
+//! Block devices: kind, write cache and flushes of the queue, and limits (sysfs-block).
 //!
-//! The attachment and the cache claim of a disk are read in [`super::transport`]; attributes of
-//! only some kinds have one file per kind. A partition has no queue of its own and inherits its
-//! disk's readings, with the disk's files as source. `write back` in the queue of md or
-//! device-mapper does not describe the disks below, so every hop is read.
+//! Transport and the device's cache type are read in [`super::transport`]; attributes of single
+//! kinds in a module per kind. A partition has no queue and inherits its disk's readings, with the
+//! disk's files as source. `write back` in the queue of md or device-mapper does not describe the
+//! disks below, so every layer is read.
 
 use super::node::Node;
-use super::topology::walk;
+use super::topology::walk_devices;
 use super::transport::Transports;
-use super::{bcache, cloud, geometry, loops, md, medium, unit};
+use super::{bcache, cloud, geometry, loop_device, md, medium, unit};
 use crate::attribute;
 use crate::collector::{Collector, Request, describe_all};
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Why};
+use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::Host;
 
-/// Reads the block devices.
 pub const COLLECTOR: Collector = Collector {
     id: "block devices",
     run,
 };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let nodes = walk(host, facts, |around: &mut Around, node, facts| {
-        read_only(host, node, facts);
+    let nodes = walk_devices(host, facts, |around: &mut SharedState, node, facts| {
+        record_read_only(host, node, facts);
         if node.has_own_queue() {
-            whole(host, node, around, facts);
+            describe_whole_device(host, node, around, facts);
         }
     });
     let first_partition = nodes
@@ -34,7 +32,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .position(|node| !node.has_own_queue())
         .unwrap_or(nodes.len());
     let (whole, partitions) = nodes.split_at(first_partition);
-    unit::join(whole.iter().map(|node| &node.subject), facts);
+    unit::join_paths(whole.iter().map(|node| &node.subject), facts);
     describe_all(
         partitions,
         |node| &node.subject,
@@ -42,33 +40,38 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         |nodes, facts| {
             for node in nodes {
                 inherit(&node.subject, facts);
-                geometry::partition(host, node, facts);
+                geometry::record_partition(host, node, facts);
             }
         },
     );
 }
 
-/// State shared by several devices.
+/// Kept from one device to the next.
 #[derive(Default)]
-struct Around {
+struct SharedState {
     transport: Transports,
 }
 
-/// Records the attributes of a device with a queue.
-fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet) {
-    queue(host, node, facts);
-    counts_flushes(host, node, facts);
+/// For a device with its own queue.
+fn describe_whole_device(
+    host: &dyn Host,
+    node: &Node,
+    around: &mut SharedState,
+    facts: &mut FactSet,
+) {
+    record_queue(host, node, facts);
+    record_flush_counting(host, node, facts);
     around.transport.describe(host, node, facts);
     unit::describe(host, node, facts);
-    geometry::queue(host, node, facts);
+    geometry::record_queue_limits(host, node, facts);
     cloud::describe(node, facts);
     medium::describe(node, facts);
     match node.kind {
         DeviceKind::Md => md::describe(host, node, facts),
-        DeviceKind::Loop => loops::describe(host, node, facts),
+        DeviceKind::Loop => loop_device::describe(host, node, facts),
         DeviceKind::Zram => {
             let backing = attribute::text(host, &node.attribute("backing_dev"));
-            facts.put(&node.subject, &device::ZRAM_BACKING, backing);
+            facts.insert(&node.subject, &device::ZRAM_BACKING, backing);
         }
         DeviceKind::Bcache => bcache::describe(host, node, facts),
         DeviceKind::Disk
@@ -86,63 +89,62 @@ fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet)
     }
 }
 
-fn read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn record_read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let read_only = attribute::flag(host, &node.attribute("ro"));
-    facts.put(&node.subject, &device::READ_ONLY, read_only);
+    facts.insert(&node.subject, &device::READ_ONLY, read_only);
 }
 
-/// queue/write_cache came with commit 93e9d8e836cb (*block: add ability to flag write back caching
-/// on a device*), Linux 4.7.
-const OLD_KERNEL: &str =
+/// Commit 93e9d8e836cb (*block: add ability to flag write back caching on a device*), Linux 4.7,
+/// added queue/write_cache.
+const NEWER_KERNEL_REMEDY: &str =
     "boot Linux 4.7 or later: an older kernel does not show whether it sends flushes";
 
-fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn record_queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let at = |name: &str| node.attribute(&format!("queue/{name}"));
     let subject = &node.subject;
     let logical = attribute::number(host, &at("logical_block_size"));
     let believed = match attribute::choice(host, &at("write_cache")) {
-        // The queue is there and does not say.
+        // The queue exists without this attribute: an old kernel.
         Reading::Unknown {
-            why: Why::Absent,
+            why: UnknownReason::Absent,
             detail,
             ..
-        } if logical.is_known() => {
-            Reading::unknown(Why::Absent, detail).or_try(Remedy::Do(OLD_KERNEL.to_owned()))
-        }
+        } if logical.is_known() => Reading::unknown(UnknownReason::Absent, detail)
+            .with_remedy(Remedy::Do(NEWER_KERNEL_REMEDY.to_owned())),
         told => told,
     };
-    facts.put(subject, &device::WRITE_CACHE, believed);
-    facts.put(subject, &device::FUA, attribute::flag(host, &at("fua")));
-    facts.put(
+    facts.insert(subject, &device::WRITE_CACHE, believed);
+    facts.insert(subject, &device::FUA, attribute::flag(host, &at("fua")));
+    facts.insert(
         subject,
         &device::ROTATIONAL,
         attribute::flag(host, &at("rotational")),
     );
-    facts.put(
+    facts.insert(
         subject,
         &device::SCHEDULER,
-        attribute::text(host, &at("scheduler")).map(|text| active(&text)),
+        attribute::text(host, &at("scheduler")).map(|text| active_scheduler(&text)),
     );
-    facts.put(subject, &device::LOGICAL_BLOCK, logical);
-    facts.put(
+    facts.insert(subject, &device::LOGICAL_BLOCK, logical);
+    facts.insert(
         subject,
         &device::PHYSICAL_BLOCK,
         attribute::number(host, &at("physical_block_size")),
     );
-    facts.put(
+    facts.insert(
         subject,
         &device::DISCARD_MAX,
         attribute::number(host, &at("discard_max_bytes")),
     );
-    facts.put(
+    facts.insert(
         subject,
         &device::ZONED,
         attribute::choice(host, &at("zoned")),
     );
 }
 
-/// The scheduler in brackets; a device that can have none prints only `none`.
-fn active(text: &str) -> String {
+/// The scheduler in brackets; a device without schedulers prints only `none`.
+fn active_scheduler(text: &str) -> String {
     let inner = text
         .split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'))
@@ -150,26 +152,27 @@ fn active(text: &str) -> String {
     inner.unwrap_or(text).to_owned()
 }
 
-/// Fields of `stat` before which the kernel does not count flushes (added in 5.5).
+/// Fields of `stat` in kernels that count flushes (5.5).
 const FIELDS_WITH_FLUSHES: usize = 17;
 
-fn counts_flushes(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn record_flush_counting(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let counts = if is_bio_based(node, facts) {
         Reading::known(false, Source::derived([device::KIND.name()]))
     } else {
         attribute::text(host, &node.attribute("stat"))
             .map(|text| text.split_whitespace().count() >= FIELDS_WITH_FLUSHES)
     };
-    facts.put(&node.subject, &device::COUNTS_FLUSHES, counts);
+    facts.insert(&node.subject, &device::COUNTS_FLUSHES, counts);
 }
 
-/// Whether its driver takes bios rather than requests; flushes then pass uncounted.
+/// The kernel does not count flushes of bio-based drivers.
 fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
     match node.kind {
-        DeviceKind::Disk => node.is_called("pmem") || node.is_in("/nvme-subsystem/"),
+        DeviceKind::Disk => {
+            node.has_name_prefix("pmem") || node.device_path_contains("/nvme-subsystem/")
+        }
         DeviceKind::Loop => false,
-        // Only a request-based multipath offers schedulers, in brackets; its raw text is gone, but
-        // `none` alone is bio.
+        // Only request-based multipath has schedulers; a bio-based one prints just `none`.
         DeviceKind::Multipath => facts
             .value(&node.subject, &device::SCHEDULER)
             .is_none_or(|word| word == "none"),
@@ -189,7 +192,6 @@ fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
     }
 }
 
-/// Facts that a partition inherits from its disk.
 const INHERITED: &[KeyInfo] = &[
     device::WRITE_CACHE.info,
     device::FUA.info,
@@ -218,18 +220,22 @@ fn inherit(partition: &Subject, facts: &mut FactSet) {
     let disk = facts.below(partition).first().cloned();
     for key in INHERITED {
         if let Some(disk) = &disk {
-            facts.put_same(partition, key, disk);
+            facts.copy_reading(partition, key, disk);
         } else {
-            let detail = format!("the disk of {partition} is not known");
-            facts.put_value(partition, key, Reading::unknown(Why::Absent, detail));
+            let detail = format!("the disk of {partition} is unknown");
+            facts.insert_value(
+                partition,
+                key,
+                Reading::unknown(UnknownReason::Absent, detail),
+            );
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! A small machine as sysfs shows it (SATA and USB disk, partition, md, LVM and a loop file),
-    //! and the facts derived from it.
+    //! A small host in sysfs (SATA and USB disk, partition, md, LVM and a loop file), and the facts
+    //! derived from it.
 
     use proptest::prelude::*;
 
@@ -237,24 +243,24 @@ mod tests {
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::device::{self, CacheType, Transport};
     use crate::facts::catalog::mount;
-    use crate::facts::{FactSet, Scope, Source, Subject, Why};
+    use crate::facts::{FactSet, Scope, Source, Subject, UnknownReason};
     use crate::filesystems::mounts;
-    use crate::host::{MissKind, Question};
+    use crate::host::{HostErrorKind, Question};
     use crate::stack;
-    use crate::testing::{Fake, shown};
+    use crate::testing::{FakeHost, displayed_text};
 
     const SDA: &str =
         "../../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
     const SDB: &str = "../../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host1/target1:0:0/1:0:0:0/block/sdb";
 
     fn block(
-        fake: Fake,
+        fake: FakeHost,
         name: &str,
         place: &str,
         number: (u32, u32),
         kind: &str,
         sectors: u64,
-    ) -> Fake {
+    ) -> FakeHost {
         let directory = format!("/sys/class/block/{name}");
         let uevent = format!(
             "MAJOR={}\nMINOR={}\nDEVNAME={name}\nDEVTYPE={kind}",
@@ -271,7 +277,7 @@ mod tests {
         fake.symlink(directory, place)
     }
 
-    fn queue(fake: Fake, name: &str, write_cache: &str, scheduler: &str) -> Fake {
+    fn queue(fake: FakeHost, name: &str, write_cache: &str, scheduler: &str) -> FakeHost {
         let attributes = [
             ("queue/write_cache", write_cache),
             ("queue/fua", "0"),
@@ -297,9 +303,9 @@ mod tests {
     }
 
     /// A SATA disk with a partition and a USB disk, mirrored by md, LVM on top, a loop file on
-    /// that, unused loops beside.
-    fn machine() -> Fake {
-        let mut fake = Fake::default();
+    /// that, and unused loops.
+    fn machine() -> FakeHost {
+        let mut fake = FakeHost::default();
         for (name, place, number) in [("sda", SDA, (8, 0)), ("sdb", SDB, (8, 16))] {
             fake = block(fake, name, place, number, "disk", 1_000_000);
             fake = queue(fake, name, "write back", "none [mq-deadline] kyber");
@@ -398,7 +404,7 @@ mod tests {
         )
     }
 
-    fn collect(host: &Fake, collectors: &[Collector]) -> FactSet {
+    fn collect(host: &FakeHost, collectors: &[Collector]) -> FactSet {
         let mut facts = FactSet::default();
         for collector in collectors {
             (collector.run)(host, &Request::default(), &mut facts);
@@ -406,7 +412,7 @@ mod tests {
         facts
     }
 
-    fn all(host: &Fake) -> FactSet {
+    fn collect_devices(host: &FakeHost) -> FactSet {
         collect(host, &[mounts::COLLECTOR, COLLECTOR, stack::COLLECTOR])
     }
 
@@ -414,7 +420,7 @@ mod tests {
         subjects.iter().map(ToString::to_string).collect()
     }
 
-    /// md0 with a partition that is mounted, as every machine with firmware RAID has it.
+    /// md0 with a mounted partition, as on every host with firmware RAID.
     #[test]
     fn a_partition_of_an_array_stands_on_it() {
         let fake = block(
@@ -429,7 +435,7 @@ mod tests {
             "/proc/self/mountinfo",
             "20 1 259:0 / / rw,relatime - ext4 /dev/md0p1 rw\n",
         );
-        let facts = all(&fake);
+        let facts = collect_devices(&fake);
         let (part, array) = (Subject::device("md0p1"), Subject::device("md0"));
         assert_eq!(
             facts.value(&part, &device::KIND),
@@ -437,7 +443,7 @@ mod tests {
         );
         assert_eq!(facts.below(&part), std::slice::from_ref(&array));
         assert_eq!(
-            names(&facts.leaves(&Subject::mount("/"))),
+            names(&facts.bottom_devices(&Subject::mount("/"))),
             ["device sdb", "device sda"]
         );
         assert_eq!(
@@ -446,12 +452,12 @@ mod tests {
         );
     }
 
-    /// A member that failed holds nothing of the array any more, and is held by it still.
+    /// A failed member has no data of the array, but the array still holds it open.
     #[test]
     fn a_failed_member_is_no_leaf_and_not_free() {
         let failed = |of_a: &str| {
             let states = [("dev-sda1/state", of_a), ("dev-sdb/state", "faulty")];
-            all(&machine().files("/sys/class/block/md0/md", &states))
+            collect_devices(&machine().files("/sys/class/block/md0/md", &states))
         };
         let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
         let facts = failed("in_sync");
@@ -468,8 +474,8 @@ mod tests {
         );
     }
 
-    /// A loop over a disk, by its node or by a link to it; one over a file on a mount below /dev is
-    /// a file still, and a node that is gone is neither.
+    /// Loops over a disk by node or link; over a file on a mount below /dev, which is a file; and
+    /// over a missing node, which is neither.
     #[test]
     fn a_loop_over_a_disk_stands_on_the_disk() {
         for (backing, below) in [
@@ -486,7 +492,7 @@ mod tests {
                     "/proc/self/mountinfo",
                     "20 1 0:5 / /dev rw - devtmpfs udev rw\n21 20 0:6 / /dev/shm rw - tmpfs tmpfs rw\n",
                 );
-            let facts = all(&fake);
+            let facts = collect_devices(&fake);
             assert_eq!(
                 names(facts.below(&Subject::device("loop0"))),
                 below,
@@ -497,7 +503,7 @@ mod tests {
 
     #[test]
     fn the_stack_goes_down_to_every_disk() {
-        let facts = all(&machine());
+        let facts = collect_devices(&machine());
         let stack = names(&facts.stack(&Subject::mount("/mnt")));
         let expect = [
             "device loop0",
@@ -510,7 +516,7 @@ mod tests {
         ];
         assert_eq!(stack, expect);
         assert_eq!(
-            names(&facts.leaves(&Subject::mount("/mnt"))),
+            names(&facts.bottom_devices(&Subject::mount("/mnt"))),
             ["device sdb", "device sda"]
         );
         assert_eq!(
@@ -521,12 +527,12 @@ mod tests {
 
     #[test]
     fn kinds_transports_and_claims() {
-        let facts = all(&machine());
+        let facts = collect_devices(&machine());
         let kind = |name| {
             facts
                 .value(&Subject::device(name), &device::KIND)
                 .unwrap()
-                .word()
+                .as_str()
         };
         assert_eq!(
             ["sda", "sda1", "md0", "dm-0", "loop0", "loop1"].map(kind),
@@ -565,7 +571,7 @@ mod tests {
 
     #[test]
     fn a_partition_has_the_queue_of_its_disk() {
-        let facts = all(&machine());
+        let facts = collect_devices(&machine());
         let (disk, partition) = (Subject::device("sda"), Subject::device("sda1"));
         for key in super::INHERITED {
             assert_eq!(
@@ -580,7 +586,7 @@ mod tests {
 
     #[test]
     fn flushes_are_counted_by_disks_only() {
-        let facts = all(&machine());
+        let facts = collect_devices(&machine());
         let counts = |name| {
             facts
                 .value(&Subject::device(name), &device::COUNTS_FLUSHES)
@@ -595,7 +601,7 @@ mod tests {
             &[("stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15")],
         );
         assert_eq!(
-            all(&old).value(&Subject::device("sda"), &device::COUNTS_FLUSHES),
+            collect_devices(&old).value(&Subject::device("sda"), &device::COUNTS_FLUSHES),
             Some(false)
         );
     }
@@ -607,7 +613,7 @@ mod tests {
         let about = |name: &str| {
             let prefix = format!("/sys/class/block/{name}");
             let asks = |q: &Question| matches!(q, Question::Read(p) | Question::List(p) | Question::Link(p) if p.starts_with(&prefix));
-            host.asked().iter().filter(|q| asks(q)).count()
+            host.asked_questions().iter().filter(|q| asks(q)).count()
         };
         assert_eq!(about("loop5"), 1);
         assert_eq!(about("sda1"), 6);
@@ -616,12 +622,12 @@ mod tests {
     #[test]
     fn the_cost_is_linear() {
         let cost = |disks: u32| {
-            let mut fake = Fake::default();
+            let mut fake = FakeHost::default();
             for n in 0..disks {
                 fake = block(fake, &format!("sd{n}"), "x", (8, n), "disk", 8);
             }
             collect(&fake, &[COLLECTOR]);
-            fake.asked().len() - 1
+            fake.asked_questions().len() - 1
         };
         assert_eq!(cost(40), 4 * cost(10));
     }
@@ -629,13 +635,13 @@ mod tests {
     #[test]
     fn what_may_not_be_read_is_unknown_with_a_reason() {
         let question = Question::Read("/sys/class/block/sda/queue/write_cache".into());
-        let facts = all(&machine().refuse(question, MissKind::Denied));
+        let facts = collect_devices(&machine().refuse(question, HostErrorKind::Denied));
         let reading = facts.get(&Subject::device("sda"), &device::WRITE_CACHE);
         assert!(
             matches!(
                 reading,
                 crate::facts::Reading::Unknown {
-                    why: Why::Denied,
+                    why: UnknownReason::Denied,
                     remedy: Some(_),
                     ..
                 }
@@ -656,7 +662,7 @@ mod tests {
                 Question::RealPath("/dev/mapper/vg-data".into()),
                 "/dev/dm-0",
             );
-        let facts = all(&host);
+        let facts = collect_devices(&host);
         assert_eq!(
             names(facts.below(&Subject::mount("/"))),
             ["device sda1", "device dm-0"]
@@ -668,12 +674,12 @@ mod tests {
             "/proc/self/mountinfo",
             "21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdgone\n",
         );
-        let reading = all(&gone).get(&srv, &mount::EXTRA_DEVICES);
+        let reading = collect_devices(&gone).get(&srv, &mount::EXTRA_DEVICES);
         assert!(
             matches!(
                 reading,
                 crate::facts::Reading::Unknown {
-                    why: Why::Ambiguous,
+                    why: UnknownReason::Ambiguous,
                     ..
                 }
             ),
@@ -683,7 +689,7 @@ mod tests {
 
     #[test]
     fn mount_facts_come_from_the_right_field() {
-        let facts = all(&machine());
+        let facts = collect_devices(&machine());
         let srv = Subject::mount("/srv");
         assert_eq!(facts.value(&srv, &mount::ATIME), Some(mount::Atime::Never));
         assert_eq!(
@@ -709,7 +715,7 @@ mod tests {
         );
         for (container, expect) in [("none", vec!["mount /"]), ("docker", vec![])] {
             let mut facts = FactSet::default();
-            facts.know(
+            facts.insert_known(
                 &Subject::host(),
                 &crate::facts::catalog::host::CONTAINER,
                 container.to_owned(),
@@ -723,19 +729,19 @@ mod tests {
     }
 
     proptest! {
-        /// Noise in one attribute of a disk costs no other disk anything, and is safe to show.
+        /// Noise in one attribute affects no other disk, and is safe to print.
         #[test]
         fn noise_in_a_disk_costs_no_other(noise: Vec<u8>, which in prop::sample::select(vec![
             "size", "uevent", "ro", "stat", "queue/write_cache", "queue/fua", "queue/rotational", "queue/scheduler",
             "queue/logical_block_size", "queue/discard_max_bytes", "queue/zoned", "device/model", "device/vendor",
         ])) {
-            let clean = all(&machine());
-            let noisy = all(&machine().file(format!("/sys/class/block/sdb/{which}"), &noise));
+            let clean = collect_devices(&machine());
+            let noisy = collect_devices(&machine().file(format!("/sys/class/block/sdb/{which}"), &noise));
             let sda = Subject::device("sda");
             let of = |facts: &FactSet| facts.rows().filter(|row| *row.subject == sda)
                 .map(|row| format!("{} {:?}", row.fact, row.reading)).collect::<Vec<_>>();
             prop_assert_eq!(of(&noisy), of(&clean));
-            prop_assert!(!shown(&noisy).chars().any(crate::text::is_treacherous));
+            prop_assert!(!displayed_text(&noisy).chars().any(crate::text::is_display_unsafe));
         }
     }
 }

@@ -1,34 +1,34 @@
-//! The start of a partition and its alignment to the blocks below; and the preferred, largest and
-//! atomic write sizes of a queue (Documentation/ABI/stable/sysfs-block).
+//! Start and alignment of partitions; preferred, largest and atomic write sizes of a queue
+//! (Documentation/ABI/stable/sysfs-block).
 //!
-//! The kernel's `alignment_offset` includes the disk's own offset and the chunk of an array,
-//! `start` does not. Where the two disagree the alignment stays unknown.
+//! `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not.
+//! If the two disagree the alignment is unknown.
 
 use super::node::Node;
 use crate::attribute;
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::{FactSet, Reading, Source, Why};
+use crate::facts::{FactSet, Reading, Source, UnknownReason};
 use crate::host::Host;
 
-/// The unit of `start` in bytes, independent of the disk's block size.
+/// Bytes per unit of `start`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
-/// Records what the queue of a whole device prefers, promises and delays.
-pub fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+/// Records write sizes, timeout and write-back throttling of a whole device.
+pub fn record_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let subject = &node.subject;
     let number = |name: &str| attribute::number(host, &node.attribute(name));
-    facts.put(
+    facts.insert(
         subject,
         &device::OPTIMAL_IO,
         number("queue/optimal_io_size"),
     );
-    facts.put(
+    facts.insert(
         subject,
         &device::MAX_IO,
         number("queue/max_sectors_kb").map(|count| count.saturating_mul(1024)),
     );
-    if may_promise_atomic_writes(node.kind) {
-        facts.put(
+    if may_support_atomic_writes(node.kind) {
+        facts.insert(
             subject,
             &device::ATOMIC_WRITE_MAX,
             number("queue/atomic_write_unit_max_bytes"),
@@ -36,17 +36,18 @@ pub fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     }
     if node.kind.is_disk() {
         let latency = number("queue/wbt_lat_usec").map(|micros| micros as f64);
-        facts.put(subject, &device::WRITEBACK_LATENCY, latency);
-        facts.put(subject, &device::IO_TIMEOUT_MS, timeout(host, node));
+        facts.insert(subject, &device::WRITEBACK_LATENCY, latency);
+        facts.insert(subject, &device::IO_TIMEOUT_MS, timeout(host, node));
     }
 }
 
-/// The time for a request, in milliseconds. SCSI's attribute is older and in seconds.
+/// In milliseconds. The older attribute of SCSI is in seconds.
 fn timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
     let of_queue = attribute::number(host, &node.attribute("queue/io_timeout"));
     match of_queue {
         Reading::Unknown {
-            why: Why::Absent, ..
+            why: UnknownReason::Absent,
+            ..
         } => {
             let of_scsi = attribute::number(host, &node.attribute("device/timeout"));
             if of_scsi.is_known() {
@@ -59,8 +60,8 @@ fn timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
     }
 }
 
-/// Whether the driver of a kind can pass on what disks promise of atomic writes.
-fn may_promise_atomic_writes(kind: DeviceKind) -> bool {
+/// Whether the driver of a kind can pass on atomic-write limits of disks.
+fn may_support_atomic_writes(kind: DeviceKind) -> bool {
     matches!(
         kind,
         DeviceKind::Disk
@@ -71,8 +72,8 @@ fn may_promise_atomic_writes(kind: DeviceKind) -> bool {
     )
 }
 
-/// Records the start of a partition; the attributes of its disk have been read.
-pub fn partition(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+/// The facts of its disk are already recorded.
+pub fn record_partition(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let start = attribute::number(host, &node.attribute("start")).map(|n| n.saturating_mul(SECTOR));
     let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);
     let offset = attribute::text(host, &node.attribute("alignment_offset"));
@@ -86,41 +87,44 @@ pub fn partition(host: &dyn Host, node: &Node, facts: &mut FactSet) {
             if start.checked_rem(block) == Some(0) {
                 Reading::known(true, Source::derived(of))
             } else {
-                let detail =
-                    format!("the kernel calls it aligned, and {start} is no multiple of {block}");
-                Reading::unknown(Why::Ambiguous, detail)
+                let detail = format!(
+                    "the kernel reports it aligned, but {start} is not a multiple of {block}"
+                );
+                Reading::unknown(UnknownReason::Ambiguous, detail)
             }
         }
-        (Some("0"), _, None) => Reading::unknown(Why::Absent, "the disk's block size is not known"),
+        (Some("0"), _, None) => {
+            Reading::unknown(UnknownReason::Absent, "the disk's block size is unknown")
+        }
         (Some("0"), None, _) => start.clone().map(|_| false),
         _ => offset.and_then(|text| match text.parse::<i64>() {
             Ok(_) => Ok(false),
-            Err(_) => Err(format!("`{text}` is no number")),
+            Err(_) => Err(format!("`{text}` is not a number")),
         }),
     };
-    facts.put(&node.subject, &device::START, start);
-    facts.put(&node.subject, &device::ALIGNED, aligned);
+    facts.insert(&node.subject, &device::START, start);
+    facts.insert(&node.subject, &device::ALIGNED, aligned);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
     fn aligned(start: &str, offset: &str, block: u64) -> Option<bool> {
         let node = Node::new("sda1", "partition");
         let mut facts = FactSet::default();
-        facts.know(
+        facts.insert_known(
             &node.subject,
             &device::PHYSICAL_BLOCK,
             block,
             Source::file("x"),
         );
-        let host = Fake::default().files(
+        let host = FakeHost::default().files(
             "/sys/class/block/sda1",
             &[("start", start), ("alignment_offset", offset)],
         );
-        partition(&host, &node, &mut facts);
+        record_partition(&host, &node, &mut facts);
         facts.value(&node.subject, &device::ALIGNED)
     }
 
@@ -138,7 +142,7 @@ mod tests {
             ),
             (&[], None),
         ] {
-            let host = Fake::default().files("/sys/class/block/sda", files);
+            let host = FakeHost::default().files("/sys/class/block/sda", files);
             assert_eq!(
                 timeout(&host, &Node::new("sda", "disk")).value(),
                 expect.as_ref(),
@@ -153,7 +157,7 @@ mod tests {
             ("2048", "0", 4096, Some(true)),
             ("63", "3584", 4096, Some(false)),
             ("2048", "-1", 4096, Some(false)),
-            // A disk whose first whole block begins at sector 63.
+            // A disk whose physical blocks are aligned to sector 63.
             ("63", "0", 4096, None),
             ("63", "0", 512, Some(true)),
             ("2048", "x", 4096, None),

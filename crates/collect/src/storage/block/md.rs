@@ -1,89 +1,89 @@
-//! Linux software RAID: level, members and their states, current activity and consistency policy,
-//! from `md/` in sysfs (Documentation/admin-guide/md.rst).
+//! Linux software RAID: level, members with states, activity and consistency policy, from `md/` in
+//! sysfs (Documentation/admin-guide/md.rst).
 //!
-//! The devices below are found by the topology. Levels without redundancy have no `degraded`, no
-//! `sync_action` and no bitmap, so those facts are unknown (absent). The container array of a
-//! firmware RAID (`external:imsm`) has an empty level and no size; its volumes are arrays of their
-//! own.
+//! The topology finds the devices below. Levels without redundancy have no `degraded`,
+//! `sync_action` or bitmap, so those facts are absent. The container array of a firmware RAID
+//! (`external:imsm`) has an empty level and no size; its volumes are arrays themselves.
 
 use super::node::Node;
 use crate::attribute;
 use crate::facts::catalog::device::{self, ArrayLevel, MemberState, SyncAction};
-use crate::facts::{Choice, FactSet, Reading, Source, Subject, Why};
+use crate::facts::{Choice, FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Records the attributes of an array.
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let text = |name: &str| attribute::text(host, &node.attribute(name));
     let number = |name: &str| attribute::number(host, &node.attribute(name));
     let subject = &node.subject;
     let metadata = text("md/metadata_version");
-    facts.put(
+    facts.insert(
         subject,
         &device::MD_LEVEL,
         level(text("md/level"), &metadata),
     );
-    facts.put(subject, &device::MD_METADATA, metadata);
-    facts.put(
+    facts.insert(subject, &device::MD_METADATA, metadata);
+    facts.insert(
         subject,
         &device::MD_STATE,
         attribute::choice(host, &node.attribute("md/array_state")),
     );
-    facts.put(
+    facts.insert(
         subject,
         &device::MD_SYNC_ACTION,
         attribute::choice(host, &node.attribute("md/sync_action")),
     );
-    facts.put(
+    facts.insert(
         subject,
         &device::MD_CONSISTENCY,
         attribute::choice(host, &node.attribute("md/consistency_policy")),
     );
-    facts.put(subject, &device::MD_BITMAP, text("md/bitmap/location"));
-    facts.put(subject, &device::MD_DEGRADED, number("md/degraded"));
-    facts.put(subject, &device::MD_CHUNK, number("md/chunk_size"));
-    facts.put(
+    facts.insert(subject, &device::MD_BITMAP, text("md/bitmap/location"));
+    facts.insert(subject, &device::MD_DEGRADED, number("md/degraded"));
+    facts.insert(subject, &device::MD_CHUNK, number("md/chunk_size"));
+    facts.insert(
         subject,
         &device::MD_WRITE_BEHIND,
         number("md/bitmap/backlog"),
     );
     let disks = text("md/raid_disks").and_then(|text| {
-        // While an array is being reshaped the old count follows in brackets: `5 (4)`.
+        // During a reshape the old count follows in brackets: `5 (4)`.
         let first = text
             .split_whitespace()
             .next()
             .and_then(|word| word.parse().ok());
-        first.ok_or_else(|| format!("`{text}` is no number"))
+        first.ok_or_else(|| format!("`{text}` is not a number"))
     });
     let degraded = facts.value(subject, &device::MD_DEGRADED);
     let wanted = disks.value().copied().filter(|_| {
         facts
             .value(subject, &device::MD_LEVEL)
-            .is_some_and(is_counted)
+            .is_some_and(counts_members)
     });
     let moves = facts
         .value(subject, &device::MD_SYNC_ACTION)
         .is_some_and(SyncAction::is_reshape);
-    facts.put(subject, &device::MD_DISKS, disks);
+    facts.insert(subject, &device::MD_DISKS, disks);
     let members = members(host, node).and_then(|all| match wanted.filter(|_| !moves) {
-        Some(wanted) => all_there(all, wanted.saturating_sub(degraded.unwrap_or(0))),
+        Some(wanted) => complete_members(all, wanted.saturating_sub(degraded.unwrap_or(0))),
         None => Ok(all),
     });
-    facts.put(
+    facts.insert(
         subject,
         &device::MD_WRITE_MOSTLY,
         members
             .clone()
-            .map(|all| those(&all, MemberState::WriteMostly)),
+            .map(|all| members_in_state(&all, MemberState::WriteMostly)),
     );
-    facts.put(
+    facts.insert(
         subject,
         &device::MD_SUSPECT,
         members.clone().map(|all| suspect(&all)),
     );
-    let failed = members.clone().map(|all| those(&all, MemberState::Faulty));
+    let failed = members
+        .clone()
+        .map(|all| members_in_state(&all, MemberState::Faulty));
     let failed_ones: Vec<Subject> = failed
         .value()
         .into_iter()
@@ -91,22 +91,25 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         .cloned()
         .map(Subject::device)
         .collect();
-    // Where all have failed, they are what is left to look at.
+    // If all have failed, the failed ones are listed.
     if !facts
         .below(subject)
         .iter()
         .all(|member| failed_ones.contains(member))
     {
         for member in &failed_ones {
-            facts.leave(subject, member);
+            facts.detach(subject, member);
         }
     }
-    facts.put(subject, &device::MD_FAILED, failed);
-    let shown = members.map(|all| all.iter().map(ArrayMember::shown).collect::<Vec<String>>());
-    facts.put(subject, &device::MD_MEMBERS, shown);
+    facts.insert(subject, &device::MD_FAILED, failed);
+    let shown = members.map(|all| {
+        all.iter()
+            .map(ArrayMember::name_and_states)
+            .collect::<Vec<String>>()
+    });
+    facts.insert(subject, &device::MD_MEMBERS, shown);
 }
 
-/// A member of an array, and the words of its state.
 #[derive(Clone, Debug)]
 struct ArrayMember {
     name: String,
@@ -115,8 +118,8 @@ struct ArrayMember {
 
 impl ArrayMember {
     /// `sda1 in_sync write_mostly`.
-    fn shown(&self) -> String {
-        let states = self.states.iter().map(|state| state.word());
+    fn name_and_states(&self) -> String {
+        let states = self.states.iter().map(|state| state.as_str());
         std::iter::once(self.name.as_str())
             .chain(states)
             .collect::<Vec<_>>()
@@ -124,8 +127,7 @@ impl ArrayMember {
     }
 }
 
-/// Names of the members whose state contains this word.
-fn those(members: &[ArrayMember], state: MemberState) -> Vec<String> {
+fn members_in_state(members: &[ArrayMember], state: MemberState) -> Vec<String> {
     members
         .iter()
         .filter(|member| member.states.contains(&state))
@@ -141,19 +143,19 @@ fn suspect(members: &[ArrayMember]) -> Vec<String> {
     each.collect()
 }
 
-/// Whether the array itself counts the members of this level that are in sync.
-fn is_counted(level: ArrayLevel) -> bool {
+/// Whether arrays of this level count their members in sync.
+fn counts_members(level: ArrayLevel) -> bool {
     !matches!(
         level,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container
     )
 }
 
-/// The members, if as many are in sync as the array counts. A member that is lost from the list is
-/// one nobody judges.
-fn all_there(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
-    let spares = those(&members, MemberState::Replacement);
-    let in_sync = those(&members, MemberState::InSync);
+/// An error unless as many members are in sync as the array counts: a member missing from the list
+/// would go unchecked.
+fn complete_members(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
+    let spares = members_in_state(&members, MemberState::Replacement);
+    let in_sync = members_in_state(&members, MemberState::InSync);
     let found = in_sync
         .iter()
         .filter(|member| !spares.contains(member))
@@ -162,13 +164,13 @@ fn all_there(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>,
         Ok(members)
     } else {
         Err(format!(
-            "it lists {found} members in sync, and the array counts {wanted}"
+            "{found} members are listed in sync, but the array counts {wanted}"
         ))
     }
 }
 
-/// The metadata of a container is external and points at no other array, as that of a volume in it
-/// does (`external:/md127/0`).
+/// A container has external metadata without a parent array; a volume's names one
+/// (`external:/md127/0`).
 fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLevel> {
     let external = metadata
         .value()
@@ -177,46 +179,48 @@ fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLev
         (Reading::Unknown { .. }, Some(kind), Some(source)) if !kind.contains('/') => {
             Reading::known(ArrayLevel::Container, source.clone())
         }
-        _ => level.and_then(|word| ArrayLevel::read(&word)),
+        _ => level.and_then(|word| ArrayLevel::parse_word(&word)),
     }
 }
 
-/// Name and state of every member.
 fn members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
     let home = node.attribute("md");
-    let shown = safe(path_bytes(&home));
+    let shown = display_safe(path_bytes(&home));
     let names = match host.list(&home) {
         Ok(names) => names,
-        Err(miss) => return refused(&miss, &shown),
+        Err(miss) => return error_reading(&miss, &shown),
     };
     let mut members = Vec::new();
     for name in names
         .iter()
         .filter(|name| name.as_encoded_bytes().starts_with(b"dev-"))
     {
-        let member = safe(
+        let member = display_safe(
             name.as_encoded_bytes()
                 .strip_prefix(b"dev-")
                 .unwrap_or_default(),
         );
         match attribute::text(host, &home.join(name).join("state")) {
             Reading::Known { value, .. } => {
-                // An unknown word may be a failure.
+                // An unknown state may be a failure.
                 let words = value.split([',', ' ']).filter(|word| !word.is_empty());
-                match words.map(MemberState::read).collect::<Result<Vec<_>, _>>() {
+                match words
+                    .map(MemberState::parse_word)
+                    .collect::<Result<Vec<_>, _>>()
+                {
                     Ok(states) => members.push(ArrayMember {
                         name: member,
                         states,
                     }),
                     Err(detail) => {
                         return Reading::unknown(
-                            Why::Malformed,
+                            UnknownReason::Malformed,
                             format!("state of {member}: {detail}"),
                         );
                     }
                 }
             }
-            // A member whose state cannot be seen may be the one that is missing.
+            // A member without a readable state may be the missing one.
             Reading::Unknown {
                 why,
                 detail,
@@ -238,9 +242,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    /// A RAID1 with one write-mostly and one failed leg, as md.rst describes its files.
+    /// A RAID1 with a write-mostly and a failed member, in the files of md.rst.
     const MIRROR: &[(&str, &str)] = &[
         ("level", "raid1"),
         ("metadata_version", "1.2"),
@@ -261,15 +265,14 @@ mod tests {
         let node = Node::new("md0", "md");
         let mut facts = FactSet::default();
         describe(
-            &Fake::default().files("/sys/class/block/md0/md", files),
+            &FakeHost::default().files("/sys/class/block/md0/md", files),
             &node,
             &mut facts,
         );
         (facts, node)
     }
 
-    /// Rules name what is no trouble by leaving it out, so a word that nobody knows must not pass
-    /// for one of them.
+    /// Rules list only suspicious states, so an unknown state must not pass as a harmless one.
     #[test]
     fn a_word_that_is_new_is_unknown() {
         let words = [
@@ -290,7 +293,7 @@ mod tests {
                 matches!(
                     reading,
                     Reading::Unknown {
-                        why: Why::Malformed,
+                        why: UnknownReason::Malformed,
                         ..
                     }
                 ),
@@ -324,8 +327,7 @@ mod tests {
         assert_eq!(facts.value(&subject, &device::MD_DEGRADED), Some(1));
     }
 
-    /// Every word of a member's state is known and has a fact; any other word leaves the members
-    /// unknown.
+    /// Every known state has a fact; an unknown one makes the members unknown.
     #[test]
     fn every_state_of_a_member() {
         for state in MemberState::ALL {
@@ -340,7 +342,7 @@ mod tests {
                     if *state == MemberState::InSync {
                         "spare"
                     } else {
-                        state.word()
+                        state.as_str()
                     },
                 ),
             ]);
@@ -359,14 +361,14 @@ mod tests {
             assert!(matches!(
                 facts.get(&subject, key),
                 Reading::Unknown {
-                    why: Why::Malformed,
+                    why: UnknownReason::Malformed,
                     ..
                 }
             ));
         }
     }
 
-    /// As many members are listed as the array counts, or their list is unknown.
+    /// The list has as many members as the array counts, or is unknown.
     #[test]
     fn members_are_counted() {
         for (level, disks, degraded, listed, known) in [
@@ -404,7 +406,7 @@ mod tests {
         assert!(matches!(
             facts.get(&subject, &device::MD_MEMBERS),
             Reading::Unknown {
-                why: Why::Absent,
+                why: UnknownReason::Absent,
                 ..
             }
         ));
@@ -430,7 +432,7 @@ mod tests {
             assert_eq!(
                 facts
                     .value(&subject, &device::MD_LEVEL)
-                    .map(ArrayLevel::word),
+                    .map(ArrayLevel::as_str),
                 expect,
                 "{metadata}"
             );
@@ -444,10 +446,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the files of an array hold, each costs its own facts only.
+        /// Noise in a file of an array affects only the facts of that file.
         #[test]
         fn noise_in_one_file_costs_one_fact(noise: Vec<u8>, which in 0usize..10) {
-            let mut host = Fake::default();
+            let mut host = FakeHost::default();
             for (n, (name, text)) in MIRROR.iter().enumerate() {
                 let path = format!("/sys/class/block/md0/md/{name}");
                 host = if n == which { host.file(path, &noise) } else { host.file(path, text) };
@@ -455,13 +457,13 @@ mod tests {
             let (node, mut facts) = (Node::new("md0", "md"), FactSet::default());
             describe(&host, &node, &mut facts);
             let subject = &node.subject;
-            prop_assert!(!crate::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+            prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
             prop_assert!(which == 0 || facts.value(subject, &device::MD_LEVEL) == Some(ArrayLevel::Raid1));
             prop_assert!(which == 3 || facts.value(subject, &device::MD_DISKS) == Some(3));
             prop_assert!(which == 4 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
             prop_assert!(which == 9 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
-            // Without the numbers of all and of missing members the list of members cannot be told
-            // from one that lost a line.
+            // Without the counts of members and missing ones a list with a lost line looks
+            // complete.
             let lagging = facts.value(subject, &device::MD_WRITE_MOSTLY);
             prop_assert!([3, 4].contains(&which) || lagging == Some(vec!["sdb1".to_owned()]));
         }

@@ -1,19 +1,17 @@
-//! The medium of a disk, which sets the expected speed, and whether it writes in shingled zones.
-//! Both are derived from the attachment, the model, the rotational flag and `queue/zoned`
-//! (sysfs-block).
+//! The medium of a disk, which sets the expected speed, and whether it writes in shingled zones
+//! (SMR). Both come from transport, model, rotational flag and `queue/zoned` (sysfs-block).
 //!
-//! The rotational flag is believed only on a physical disk. Virtual machines, RAID controllers,
-//! networks and USB bridges show `1` whatever lies behind, so the answer there is `virtual` or
-//! unknown.
+//! The rotational flag counts only on a physical disk. Virtual machines, RAID controllers, networks
+//! and USB bridges report `1` for any disk, so the answer there is `virtual` or unknown.
 
 use super::node::Node;
+use crate::escape::Command;
 use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, Zoned};
 use crate::facts::catalog::host as machine;
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::quote::Command;
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 
-/// Vendors of emulated disks: the beginning of the model, or the part after the vendor.
-const PLAYED: &[&str] = &[
+/// Emulated disks, by the start of the model, with or without vendor.
+const EMULATED_VENDORS: &[&str] = &[
     "QEMU",
     "VMware",
     "VBOX",
@@ -21,20 +19,20 @@ const PLAYED: &[&str] = &[
     "LIO-ORG",
     "Linux scsi_debug",
 ];
-/// A volume of an LSI controller's own RAID shows itself among plain SAS disks.
-const VOLUMES: &[&str] = &[
+/// A RAID volume of an LSI host adapter appears among plain SAS disks.
+const LSI_VOLUME_MODELS: &[&str] = &[
     "LSILOGIC Logical Volume",
     "LSI Logical Volume",
     "Dell VIRTUAL DISK",
 ];
 
-/// Records the medium and the write mode of a device that stands on nothing.
+/// For devices without others below.
 pub fn describe(node: &Node, facts: &mut FactSet) {
     let medium = match node.kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             Reading::known(Medium::Memory, Source::derived([device::KIND.name()]))
         }
-        DeviceKind::Disk => of_disk(&node.subject, facts),
+        DeviceKind::Disk => disk_medium(&node.subject, facts),
         DeviceKind::Partition
         | DeviceKind::Md
         | DeviceKind::Lvm
@@ -49,14 +47,14 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         | DeviceKind::Loop
         | DeviceKind::Other => return,
     };
-    facts.put(&node.subject, &device::MEDIUM, medium);
+    facts.insert(&node.subject, &device::MEDIUM, medium);
     if node.kind.is_disk() {
-        let shingled = shingled(&node.subject, facts);
-        facts.put(&node.subject, &device::SHINGLED, shingled);
+        let shingled = shingled_writing(&node.subject, facts);
+        facts.insert(&node.subject, &device::SHINGLED, shingled);
     }
 }
 
-fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
+fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     let known =
         |medium: Medium, of: &[&str]| Reading::known(medium, Source::derived(of.iter().copied()));
     let transport = match facts.get(disk, &device::TRANSPORT) {
@@ -78,9 +76,9 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         return known(Medium::Virtual, &[by]);
     }
     let model = facts.value(disk, &device::MODEL).unwrap_or_default();
-    if PLAYED
+    if EMULATED_VENDORS
         .iter()
-        .chain(VOLUMES)
+        .chain(LSI_VOLUME_MODELS)
         .any(|name| model.starts_with(name))
         || facts.value(disk, &device::CLOUD).is_some()
     {
@@ -88,7 +86,7 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     }
     match facts.get(&Subject::host(), &machine::VIRTUALISATION) {
         Reading::Known { value, .. } if value == "none" => {}
-        // A disk that a hypervisor passes through looks like an emulated one.
+        // A disk passed through by a hypervisor looks like an emulated one.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
         Reading::Unknown {
             why,
@@ -114,13 +112,15 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
             &[by, machine::VIRTUALISATION.name()],
         ),
         Transport::Mmc => known(Medium::Flash, &[by]),
-        _ if turns.is_none() => Reading::unknown(Why::Absent, "it is unknown whether it turns"),
+        _ if turns.is_none() => {
+            Reading::unknown(UnknownReason::Absent, "its rotational flag is unknown")
+        }
         Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
             known(Medium::Platters, &both)
         }
         Transport::Usb if turns == Some(true) => Reading::unknown(
-            Why::Ambiguous,
-            "USB bridges report as rotational whatever is behind them",
+            UnknownReason::Ambiguous,
+            "USB bridges report every disk as rotational",
         ),
         Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => {
             known(Medium::Flash, &both)
@@ -135,20 +135,20 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         | Transport::Megaraid
         | Transport::Raid
         | Transport::Other => Reading::unknown(
-            Why::Ambiguous,
-            "how it is attached does not tell what is behind",
+            UnknownReason::Ambiguous,
+            "its transport does not show the medium behind it",
         ),
     }
 }
 
-/// Whether only a hypervisor, a controller or another machine knows the disks behind it.
+/// Whether only a hypervisor, a controller or another host knows the physical disks.
 fn hides_its_disks(transport: Transport) -> bool {
     transport.is_virtual() || transport.is_network() || transport.is_raid()
 }
 
-/// `queue/zoned` covers disks that report their zones. A disk that hides them is suspected where
-/// platters take discards, as in smartmontools' drive database.
-fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
+/// `queue/zoned` covers disks that report zones. Rotating disks that accept discards may hide
+/// theirs, as in smartmontools' drive database.
+fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     let by_zones = |zones: Shingled| Reading::known(zones, Source::derived([device::ZONED.name()]));
     match facts.get(disk, &device::ZONED) {
         Reading::Known {
@@ -181,14 +181,14 @@ fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     ];
     let known = |zones: Shingled| Reading::known(zones, Source::derived(of));
     match facts.get(disk, &device::MEDIUM) {
-        Reading::Known { value, .. } if !value.turns() => known(Shingled::No),
+        Reading::Known { value, .. } if !value.is_rotating() => known(Shingled::No),
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
             Reading::Known { value: 1.., .. } => known(Shingled::Suspected),
             _ => Reading::unknown(
-                Why::Absent,
-                "a disk can write in zones without telling the kernel",
+                UnknownReason::Absent,
+                "drive-managed SMR is not reported to the kernel",
             )
-            .or_try(Remedy::Do(names_zones(disk))),
+            .with_remedy(Remedy::Do(query_zones_remedy(disk))),
         },
         Reading::Unknown {
             why,
@@ -202,10 +202,9 @@ fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     }
 }
 
-/// The remedy by which a person can query the zones.
-fn names_zones(disk: &Subject) -> String {
-    let ask = Command::or_why(Command::new("smartctl -i /dev/").value(disk.name()));
-    format!("{ask} names its zones, if any")
+fn query_zones_remedy(disk: &Subject) -> String {
+    let ask = Command::or_placeholder(Command::new("smartctl -i /dev/").value(disk.name()));
+    format!("{ask} shows its zones, if any")
 }
 
 #[cfg(test)]
@@ -235,28 +234,28 @@ mod tests {
         let mut facts = FactSet::default();
         let node = Node::new("sda", "disk");
         let source = || Source::file("x");
-        facts.know(
+        facts.insert_known(
             &node.subject,
             &device::TRANSPORT,
             Transport::from_word(disk.transport).unwrap(),
             source(),
         );
-        facts.know(
+        facts.insert_known(
             &node.subject,
             &device::MODEL,
             disk.model.to_owned(),
             source(),
         );
-        facts.know(
+        facts.insert_known(
             &node.subject,
             &device::ROTATIONAL,
             disk.rotational,
             source(),
         );
-        let zoned = Reading::known(disk.zoned, source()).and_then(Zoned::read);
-        facts.put(&node.subject, &device::ZONED, zoned);
-        facts.know(&node.subject, &device::DISCARD_MAX, disk.discard, source());
-        facts.know(
+        let zoned = Reading::known(disk.zoned, source()).and_then(Zoned::parse_word);
+        facts.insert(&node.subject, &device::ZONED, zoned);
+        facts.insert_known(&node.subject, &device::DISCARD_MAX, disk.discard, source());
+        facts.insert_known(
             &Subject::host(),
             &machine::VIRTUALISATION,
             disk.virtualisation.to_owned(),
@@ -369,7 +368,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                concluded(&disk).0.map(Medium::word),
+                concluded(&disk).0.map(Medium::as_str),
                 medium,
                 "{} {}",
                 disk.transport,
@@ -412,7 +411,7 @@ mod tests {
                 },
                 Some("no"),
             ),
-            // A thin volume of a hypervisor shows the same pair as a shingled disk.
+            // A hypervisor's thin volume looks the same: rotational with discards.
             (
                 Disk {
                     discard: 1 << 30,
@@ -430,7 +429,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                concluded(&disk).1.map(Shingled::word),
+                concluded(&disk).1.map(Shingled::as_str),
                 shingled,
                 "{} {}",
                 disk.zoned,

@@ -1,10 +1,9 @@
-//! The block devices and the devices below each, from /sys/class/block
-//! (Documentation/ABI/stable/sysfs-block): partitions on their disk, md, device-mapper and bcache
-//! on their `slaves`.
+//! Block devices and the devices below each, from /sys/class/block
+//! (Documentation/ABI/stable/sysfs-block): a partition's disk, and the `slaves` of md,
+//! device-mapper and bcache.
 //!
-//! Capabilities and behaviour of a device are left to [`super::device`]. Each device is visited
-//! once, so the cost is linear. A device of size 0 (an unused loop, an empty zram) gets only its
-//! kind and size.
+//! Attributes are left to [`super::device`]. Each device is visited once, so the cost is linear. A
+//! device of size 0 (an unused loop, an empty zram) gets only kind and size.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -15,23 +14,22 @@ use super::node::{CLASS, Node, is_well_formed, subject};
 use crate::attribute;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::note::StorageNote;
-use crate::facts::{FactSet, Reading, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
-use crate::workers;
+use crate::parallel;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Names that drivers give to whole devices which stand on nothing, so that nobody need look into
-/// `slaves`.
+/// Name prefixes of whole devices that never have `slaves`, which saves listing them.
 const LEAVES: &[&str] = &[
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "zram", "ram", "sr", "fd", "nbd", "rbd",
     "pmem", "zd", "dasd",
 ];
 
-/// Finds every block device with a size; records its kind, the devices below it, and the attributes
-/// that `describe` finds. Devices with a queue come first. `describe` sees the facts of the host
-/// and of this device, and may keep state from one device to the next.
-pub fn walk<S: Default>(
+/// Records every block device: kind, devices below, and for devices with a size what `describe`
+/// finds. Devices with a queue come first. `describe` sees the facts of the host and of this
+/// device, and may keep state between devices.
+pub fn walk_devices<S: Default>(
     host: &dyn Host,
     facts: &mut FactSet,
     describe: impl Fn(&mut S, &Node, &mut FactSet) + Sync,
@@ -39,7 +37,7 @@ pub fn walk<S: Default>(
     let names = match host.list(Path::new(CLASS)) {
         Ok(names) => names,
         Err(miss) => {
-            facts.warn(StorageNote::NoDevices {
+            facts.add_note(StorageNote::NoDevices {
                 directory: CLASS,
                 reason: miss.to_string(),
             });
@@ -52,8 +50,8 @@ pub fn walk<S: Default>(
         .collect();
     let bound = host.bounds().devices;
     if let Some(first) = visible.get(bound) {
-        let (left_out, first) = (visible.len() - bound, safe(first.as_bytes()));
-        facts.warn(StorageNote::DevicesBeyondBound {
+        let (left_out, first) = (visible.len() - bound, display_safe(first.as_bytes()));
+        facts.add_note(StorageNote::DevicesBeyondBound {
             left_out,
             first,
             bound,
@@ -61,11 +59,11 @@ pub fn walk<S: Default>(
         visible.truncate(bound);
     }
     let known = &*facts;
-    let pieces = workers::in_pieces(&visible, |names| {
-        let (mut facts, mut state) = (known.part([]), S::default());
+    let pieces = parallel::map_chunks(&visible, |names| {
+        let (mut facts, mut state) = (known.subset([]), S::default());
         let mut nodes = Vec::with_capacity(names.len());
         for name in names {
-            if let Some(node) = look(host, name, &mut facts) {
+            if let Some(node) = read_node(host, name, &mut facts) {
                 describe(&mut state, &node, &mut facts);
                 nodes.push(node);
             }
@@ -76,13 +74,13 @@ pub fn walk<S: Default>(
     for (names, some, found) in pieces {
         nodes.extend(some);
         let subjects: Vec<Subject> = names.iter().map(|name| subject(name)).collect();
-        facts.put_back(found, subjects.iter());
+        facts.merge_subset(found, subjects.iter());
     }
     nodes.sort_by_key(|node| !node.has_own_queue());
     nodes
 }
 
-/// Paths of a multipath NVMe disk (`nvme0c1n1`) cannot be opened; the disk itself is `nvme0n1`.
+/// `nvme0c1n1` is a path of the multipath disk `nvme0n1` and cannot be opened.
 fn is_hidden_path(name: &OsStr) -> bool {
     let Some(rest) = name.to_str().and_then(|name| name.strip_prefix("nvme")) else {
         return false;
@@ -93,83 +91,91 @@ fn is_hidden_path(name: &OsStr) -> bool {
     parts.next() == Some("c") && parts.next() == Some("n")
 }
 
-fn look(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
+fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
     let subject = subject(name);
     let mut node = Node {
         name: name.clone(),
         subject,
         kind: DeviceKind::Other,
-        place: Vec::new(),
+        device_path: Vec::new(),
         dm_uuid: String::new(),
     };
     let size =
         attribute::number(host, &node.attribute("size")).map(|sectors| sectors.saturating_mul(512));
     let empty = size.value() == Some(&0);
-    facts.put(&node.subject, &device::SIZE, size);
-    let stacked = node.is_called("dm-") || node.is_called("md");
+    facts.insert(&node.subject, &device::SIZE, size);
+    let stacked = node.has_name_prefix("dm-") || node.has_name_prefix("md");
     if empty && !stacked {
-        let source = Source::file(safe(path_bytes(&node.attribute("size"))));
-        facts.know(&node.subject, &device::KIND, kind::by_name(&node), source);
+        let source = Source::file(display_safe(path_bytes(&node.attribute("size"))));
+        facts.insert_known(
+            &node.subject,
+            &device::KIND,
+            kind::kind_by_name(&node),
+            source,
+        );
         return None;
     }
     identify(host, &mut node, facts);
-    // device-mapper names its partitions itself; those of md lie in the device tree like those of
-    // disks.
-    if node.kind.is_partition() && !node.is_called("dm-") {
-        match node.place.rsplit(|b| *b == b'/').nth(1) {
-            Some(disk) => facts.stand(&node.subject, &self::subject(OsStr::from_bytes(disk))),
-            None => facts.warn(StorageNote::NoDisk {
+    // Partitions of device-mapper are mappings themselves; those of md are in the device tree, as
+    // those of disks.
+    if node.kind.is_partition() && !node.has_name_prefix("dm-") {
+        match node.device_path.rsplit(|b| *b == b'/').nth(1) {
+            Some(disk) => facts.add_edge(&node.subject, &self::subject(OsStr::from_bytes(disk))),
+            None => facts.add_note(StorageNote::NoDisk {
                 partition: node.subject.clone(),
             }),
         }
-    } else if !LEAVES.iter().any(|prefix| node.is_called(prefix)) {
+    } else if !LEAVES.iter().any(|prefix| node.has_name_prefix(prefix)) {
         let slaves = host.list(&node.attribute("slaves")).unwrap_or_default();
         for slave in &slaves {
-            facts.stand(&node.subject, &self::subject(slave));
+            facts.add_edge(&node.subject, &self::subject(slave));
         }
     }
     Some(node)
 }
 
-/// Device number, node, place in the device tree and kind.
+/// Records device number, node, device path and kind.
 fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
     let path = node.attribute("uevent");
-    let shown = safe(path_bytes(&path));
+    let shown = display_safe(path_bytes(&path));
     let answer = host.read(&path);
     let value = |key: &str| -> Reading<Vec<u8>> {
         let text = match &answer {
             Ok(text) => text,
-            Err(miss) => return refused(miss, &shown),
+            Err(miss) => return error_reading(miss, &shown),
         };
         let mut lines = text.split(|b| *b == b'\n');
         match lines.find_map(|line| line.strip_prefix(key.as_bytes())?.strip_prefix(b"=")) {
             Some(value) => Reading::known(value.to_vec(), Source::file(shown.clone())),
-            None => Reading::unknown(Why::Malformed, format!("{shown} has no {key}")),
+            None => Reading::unknown(UnknownReason::Malformed, format!("{shown} has no {key}")),
         }
     };
     let (major, minor) = (value("MAJOR"), value("MINOR"));
-    let minor_text = minor.value().map(|minor| safe(minor)).unwrap_or_default();
-    facts.put(
+    let minor_text = minor
+        .value()
+        .map(|minor| display_safe(minor))
+        .unwrap_or_default();
+    facts.insert(
         &node.subject,
         &device::DEVNO,
-        major.map(|major| format!("{}:{minor_text}", safe(&major))),
+        major.map(|major| format!("{}:{minor_text}", display_safe(&major))),
     );
-    facts.put(
+    facts.insert(
         &node.subject,
         &device::PATH,
-        value("DEVNAME").map(|name| format!("/dev/{}", safe(&name))),
+        value("DEVNAME").map(|name| format!("/dev/{}", display_safe(&name))),
     );
-    // A link that was cut ends in another name.
+    // A truncated link ends in another name.
     let place = host.link(&Path::new(CLASS).join(&node.name)).ok();
     let place = place
         .filter(|place| place.file_name() == Some(&node.name) && is_well_formed(path_bytes(place)));
-    node.place = place
+    node.device_path = place
         .map(|place| path_bytes(&place).to_vec())
         .unwrap_or_default();
     let is_partition = value("DEVTYPE")
         .value()
         .is_some_and(|kind| kind == b"partition");
-    let by = if node.is_called("dm-") {
+    let by = if node.has_name_prefix("dm-") {
         let uuid = super::dm::identify(host, node, facts);
         node.dm_uuid = uuid;
         node.kind = super::dm::kind(&node.dm_uuid);
@@ -178,14 +184,14 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         node.kind = if is_partition {
             DeviceKind::Partition
         } else {
-            kind::by_name(node)
+            kind::kind_by_name(node)
         };
         path
     };
-    facts.know(
+    facts.insert_known(
         &node.subject,
         &device::KIND,
         node.kind,
-        Source::file(safe(path_bytes(&by))),
+        Source::file(display_safe(path_bytes(&by))),
     );
 }

@@ -1,10 +1,11 @@
-//! The attachment of a disk, its network, its maker, and the claim it makes of its own cache.
+//! The transport of a disk, its network, model and serial number, and the cache type that it
+//! reports.
 //!
-//! All of it comes from the disk's place in the device tree and the attributes there; no tool is
-//! asked. Whether a claim is believed is left to `durability`. The driver decides more than the
-//! name, because a RAID controller's volume, a virtual machine's disk and a SATA disk can all be
-//! called `sda`. Many kernels present a single-port NVMe disk as a multipath disk, so its transport
-//! is read from its controllers (drivers/nvme/host/multipath.c).
+//! All of it comes from the disk's path in the device tree and the attributes there; no tool runs.
+//! Whether the cache type is believed is left to `durability`. The driver decides more than the
+//! name: `sda` can be a RAID volume, a virtual disk or a SATA disk. Single-port NVMe disks often
+//! appear as multipath disks, so their transport is that of their controllers
+//! (drivers/nvme/host/multipath.c).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,13 +14,13 @@ use super::node::Node;
 use crate::attribute;
 use crate::drivers;
 use crate::facts::catalog::device::{self, CacheType, Fabric, Transport};
-use crate::facts::{Choice, FactSet, Reading, Source, Why};
+use crate::facts::{Choice, FactSet, Reading, Source, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Reads transports; remembers the driver of each SCSI host and the carrier of each NVMe subsystem,
-/// since many disks share one.
+/// Caches the driver of each SCSI host and the transport of each NVMe subsystem, which many disks
+/// share.
 #[derive(Default)]
 pub struct Transports {
     drivers: HashMap<String, Reading<String>>,
@@ -27,64 +28,68 @@ pub struct Transports {
 }
 
 impl Transports {
-    /// Records transport, driver, model and claim of a whole disk; does nothing for other devices.
+    /// Records transport, driver, model and cache type of a whole disk; does nothing for other
+    /// devices.
     pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
         if !node.kind.is_disk() {
             return;
         }
         let driver = self.driver(host, node);
-        facts.put(&node.subject, &device::MODEL, model(host, node));
+        facts.insert(&node.subject, &device::MODEL, model(host, node));
         if let Some(firmware) = firmware(host, node) {
-            facts.put(&node.subject, &device::FIRMWARE, firmware);
+            facts.insert(&node.subject, &device::FIRMWARE, firmware);
         }
         if let Some(serial) = serial(host, node) {
-            facts.put(&node.subject, &device::SERIAL, serial);
+            facts.insert(&node.subject, &device::SERIAL, serial);
         }
-        let carrier = node.is_called("nvme").then(|| self.nvme(host, node));
+        let carrier = node
+            .has_name_prefix("nvme")
+            .then(|| self.nvme_carrier(host, node));
         let transport = match &carrier {
-            Some(carrier) => carrier.clone().and_then(|carrier| over_nvme(&carrier)),
+            Some(carrier) => carrier
+                .clone()
+                .and_then(|carrier| transport_of_carrier(&carrier)),
             None => transport(node, &driver),
         };
         if transport
             .value()
             .is_some_and(|transport| transport.is_network())
         {
-            facts.put(
+            facts.insert(
                 &node.subject,
                 &device::FABRIC,
                 fabric(node, driver.value(), carrier),
             );
         }
-        facts.put(&node.subject, &device::TRANSPORT, transport);
-        facts.put(&node.subject, &device::DRIVER, driver);
-        facts.put(&node.subject, &device::CACHE_TYPE, claim(host, node));
+        facts.insert(&node.subject, &device::TRANSPORT, transport);
+        facts.insert(&node.subject, &device::DRIVER, driver);
+        facts.insert(&node.subject, &device::CACHE_TYPE, cache_type(host, node));
     }
 
-    /// `pcie`, `tcp`, `rdma`, `fc` …: of the controller, or of all controllers that are paths of a
-    /// multipath disk.
-    fn nvme(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
-        let Some(subsystem) = node.component(|part| is_numbered(part, "nvme-subsys")) else {
+    /// `pcie`, `tcp`, `rdma`, `fc` …: of the controller, or of all controllers of a multipath disk.
+    fn nvme_carrier(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        let Some(subsystem) = node.path_component(|part| is_numbered(part, "nvme-subsys")) else {
             return attribute::text(host, &node.attribute("device/transport"));
         };
         let found = self.subsystems.get(&subsystem).cloned();
         found.unwrap_or_else(|| {
-            let carrier = carrier_of(host, &subsystem);
+            let carrier = subsystem_carrier(host, &subsystem);
             self.subsystems.insert(subsystem, carrier.clone());
             carrier
         })
     }
 
     fn driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
-        if let Some(unplaced) = unplaced(node) {
+        if let Some(unplaced) = unknown_device_path(node) {
             return unplaced;
         }
-        let Some(adapter) = node.component(is_scsi_host) else {
-            return Reading::unknown(Why::Absent, "the disk is on no SCSI host");
+        let Some(adapter) = node.path_component(is_scsi_host) else {
+            return Reading::unknown(UnknownReason::Absent, "the disk is on no SCSI host");
         };
         let path = Path::new("/sys/class/scsi_host")
             .join(&adapter)
             .join("proc_name");
-        let read = || attribute::certain(attribute::text(host, &path));
+        let read = || attribute::required(attribute::text(host, &path));
         self.drivers
             .entry(adapter.clone())
             .or_insert_with(read)
@@ -92,7 +97,7 @@ impl Transports {
     }
 }
 
-/// A word and digits behind it: `host2`, `nvme0`.
+/// `word` followed by digits: `host2`, `nvme0`.
 fn is_numbered(part: &str, word: &str) -> bool {
     part.strip_prefix(word)
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
@@ -102,13 +107,13 @@ fn is_scsi_host(part: &str) -> bool {
     is_numbered(part, "host")
 }
 
-/// The transport of an NVMe carrier (nvme_ctrl_ops.name).
-fn over_nvme(carrier: &str) -> Result<Transport, String> {
+/// `carrier` is nvme_ctrl_ops.name.
+fn transport_of_carrier(carrier: &str) -> Result<Transport, String> {
     match carrier {
         "pcie" | "apple-nvme" => Ok(Transport::Nvme),
         "tcp" | "rdma" | "fc" => Ok(Transport::Network),
         "loop" => Ok(Transport::Other),
-        _ => Err(format!("`{carrier}` is no carrier of NVMe")),
+        _ => Err(format!("`{carrier}` is not an NVMe transport")),
     }
 }
 
@@ -120,14 +125,14 @@ fn is_scsi_address(part: &str) -> bool {
             .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The serial number, where sysfs has it as lsblk(8) prints it: of NVMe and virtio disks.
+/// In sysfs of NVMe and virtio disks only, as lsblk(8) prints it.
 fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     let file = match node {
-        node if node.is_called("nvme") => "device/serial",
-        node if node.is_called("vd") => "serial",
+        node if node.has_name_prefix("nvme") => "device/serial",
+        node if node.has_name_prefix("vd") => "serial",
         _ => return None,
     };
-    let reading = attribute::blank(host, &node.attribute(file));
+    let reading = attribute::text_or_blank(host, &node.attribute(file));
     let nothing = || Err("the disk has no serial number".to_owned());
     Some(reading.and_then(|serial| {
         if serial.is_empty() {
@@ -138,45 +143,50 @@ fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     }))
 }
 
-/// The revision of its firmware, where a kind of disk has one.
+/// `None` for kinds of disks without a firmware revision.
 fn firmware(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     let file = match node {
-        node if node.is_called("nvme") => "device/firmware_rev",
-        node if node.component(is_scsi_address).is_some() => "device/rev",
+        node if node.has_name_prefix("nvme") => "device/firmware_rev",
+        node if node.path_component(is_scsi_address).is_some() => "device/rev",
         _ => return None,
     };
     Some(attribute::text(host, &node.attribute(file)))
 }
 
 fn model(host: &dyn Host, node: &Node) -> Reading<String> {
-    if node.is_called("mmcblk") {
+    if node.has_name_prefix("mmcblk") {
         return attribute::text(host, &node.attribute("device/name"));
     }
-    if node.is_called("nvme") {
-        return attribute::certain(attribute::text(host, &node.attribute("device/model")));
+    if node.has_name_prefix("nvme") {
+        return attribute::required(attribute::text(host, &node.attribute("device/model")));
     }
-    if let Some(unplaced) = unplaced(node) {
+    if let Some(unplaced) = unknown_device_path(node) {
         return unplaced;
     }
-    if node.component(is_scsi_address).is_none() {
-        return Reading::unknown(Why::Absent, "a disk of this kind has no model attribute");
+    if node.path_component(is_scsi_address).is_none() {
+        return Reading::unknown(
+            UnknownReason::Absent,
+            "a disk of this kind has no model attribute",
+        );
     }
-    // Half a model would be taken for a whole one of another maker.
-    let vendor = match attribute::certain(attribute::blank(host, &node.attribute("device/vendor")))
-    {
+    // A truncated model could be another maker's complete one.
+    let vendor = match attribute::required(attribute::text_or_blank(
+        host,
+        &node.attribute("device/vendor"),
+    )) {
         Reading::Known { value, .. } => value,
         hidden @ Reading::Unknown { .. } => return hidden,
     };
-    let model = attribute::certain(attribute::text(host, &node.attribute("device/model")));
+    let model = attribute::required(attribute::text(host, &node.attribute("device/model")));
     model.map(|model| match vendor.as_str() {
-        // `ATA` is what libata writes there; the maker is in the model.
+        // libata writes `ATA` as vendor; the maker is in the model.
         "" | "ATA" => model,
         vendor => format!("{vendor} {model}"),
     })
 }
 
-/// Parts of the device tree by the transport they stand for, the most telling first.
-const BY_PLACE: &[(&str, Transport)] = &[
+/// Components of device paths and their transport, most specific first.
+const BY_DEVICE_PATH: &[(&str, Transport)] = &[
     ("/usb", Transport::Usb),
     ("/session", Transport::Network),
     ("/rport-", Transport::Network),
@@ -185,7 +195,7 @@ const BY_PLACE: &[(&str, Transport)] = &[
     ("/end_device-", Transport::Sas),
 ];
 
-/// Names of whole disks by the transport they stand for.
+/// Name prefixes of whole disks and their transport.
 const BY_NAME: &[(&str, Transport)] = &[
     ("vd", Transport::Virtio),
     ("xvd", Transport::Xen),
@@ -196,12 +206,12 @@ const BY_NAME: &[(&str, Transport)] = &[
     ("cciss", Transport::Raid),
 ];
 
-/// The carrier that all paths of a subsystem share.
-fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
+/// The transport that all paths of a subsystem share.
+fn subsystem_carrier(host: &dyn Host, subsystem: &str) -> Reading<String> {
     let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
     let names = match host.list(&home) {
         Ok(names) => names,
-        Err(miss) => return refused(&miss, &safe(path_bytes(&home))),
+        Err(miss) => return error_reading(&miss, &display_safe(path_bytes(&home))),
     };
     let mut carriers: Vec<Reading<String>> = Vec::new();
     for name in names
@@ -221,20 +231,20 @@ fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
     }
     match (carriers.pop(), carriers.is_empty()) {
         (Some(carrier), true) => carrier,
-        (Some(_), false) => {
-            Reading::unknown(Why::Ambiguous, "its paths differ in what carries them")
-        }
+        (Some(_), false) => Reading::unknown(
+            UnknownReason::Ambiguous,
+            "its paths have different transports",
+        ),
         (None, _) => Reading::unknown(
-            Why::Absent,
-            format!("{} has no controller", safe(path_bytes(&home))),
+            UnknownReason::Absent,
+            format!("{} has no controller", display_safe(path_bytes(&home))),
         ),
     }
 }
 
-/// The network that a disk is attached by.
 fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -> Reading<Fabric> {
     if let Some(carrier) = nvme {
-        return carrier.and_then(|carrier| Fabric::read(&carrier));
+        return carrier.and_then(|carrier| Fabric::parse_word(&carrier));
     }
     let by_place = [
         ("/session", Fabric::Iscsi),
@@ -243,12 +253,12 @@ fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -
     let by_name = [("nbd", Fabric::Nbd), ("rbd", Fabric::Rbd)];
     let word = by_name
         .into_iter()
-        .find(|(name, _)| node.is_called(name))
+        .find(|(name, _)| node.has_name_prefix(name))
         .map(|(_, fabric)| fabric);
     let word = word.or_else(|| {
         by_place
             .iter()
-            .find(|(part, _)| node.is_in(part))
+            .find(|(part, _)| node.device_path_contains(part))
             .map(|(_, word)| *word)
     });
     let word = word.or_else(|| {
@@ -257,60 +267,62 @@ fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -
             .map(|_| Fabric::Iscsi)
     });
     match word {
-        Some(fabric) => Reading::known(fabric, place_of(node)),
-        None => Reading::unknown(Why::Ambiguous, "nothing in its place names the network"),
+        Some(fabric) => Reading::known(fabric, device_path_source(node)),
+        None => Reading::unknown(UnknownReason::Ambiguous, "its device path names no network"),
     }
 }
 
-/// Its place in the device tree as a source. Why nothing is known of a disk that may be on a SCSI
-/// host: its place in the device tree could not be read.
-fn unplaced<T>(node: &Node) -> Option<Reading<T>> {
-    let by_name = BY_NAME.iter().any(|(prefix, _)| node.is_called(prefix));
-    (node.place.is_empty() && !by_name).then(|| {
+/// `Some` if the device path of a possible SCSI disk could not be read, so nothing else is known
+/// either.
+fn unknown_device_path<T>(node: &Node) -> Option<Reading<T>> {
+    let by_name = BY_NAME
+        .iter()
+        .any(|(prefix, _)| node.has_name_prefix(prefix));
+    (node.device_path.is_empty() && !by_name).then(|| {
         let detail = format!(
-            "{}: it is unknown where the disk is attached",
-            place_of(node)
+            "{}: the disk's attachment is unknown",
+            device_path_source(node)
         );
-        Reading::unknown(Why::Malformed, detail)
+        Reading::unknown(UnknownReason::Malformed, detail)
     })
 }
 
-fn place_of(node: &Node) -> Source {
-    Source::file(safe(path_bytes(
+fn device_path_source(node: &Node) -> Source {
+    Source::file(display_safe(path_bytes(
         &Path::new(super::node::CLASS).join(&node.name),
     )))
 }
 
 fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
-    let place = place_of(node);
+    let place = device_path_source(node);
     let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
         list.iter()
             .find(|(word, _)| is(word))
             .map(|(_, transport)| *transport)
     };
-    if let Some(word) = of(BY_NAME, &|prefix| node.is_called(prefix)) {
+    if let Some(word) = of(BY_NAME, &|prefix| node.has_name_prefix(prefix)) {
         return Reading::known(word, place);
     }
-    // Any driver could be that of a RAID controller, except where the place alone tells.
-    let by_place = of(BY_PLACE, &|part| node.is_in(part));
+    // An unknown driver may be a RAID controller's, unless the device path decides.
+    let by_place = of(BY_DEVICE_PATH, &|part| node.device_path_contains(part));
     if let Reading::Unknown { why, detail, .. } = driver
-        && *why != Why::Absent
+        && *why != UnknownReason::Absent
         && by_place.is_none_or(Transport::is_sas)
     {
         return Reading::unknown(*why, detail.clone());
     }
     if let Some(word) = driver
         .value()
-        .and_then(|driver| drivers::named(driver)?.transport)
+        .and_then(|driver| drivers::find(driver)?.transport)
     {
-        let adapter = node.component(is_scsi_host).unwrap_or_default();
+        let adapter = node.path_component(is_scsi_host).unwrap_or_default();
         return Reading::known(
             word,
             Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")),
         );
     }
     let word = by_place.unwrap_or_else(|| {
-        if node.component(is_scsi_address).is_some() {
+        if node.path_component(is_scsi_address).is_some() {
             Transport::Scsi
         } else {
             Transport::Other
@@ -319,12 +331,12 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     Reading::known(word, place)
 }
 
-/// The attribute in which the driver shows the disk's statement about its cache.
-fn claim_file(node: &Node) -> Option<PathBuf> {
-    if node.is_called("vd") {
+/// The attribute with the cache type that the disk reported to its driver.
+fn cache_type_file(node: &Node) -> Option<PathBuf> {
+    if node.has_name_prefix("vd") {
         return Some(node.attribute("cache_type"));
     }
-    let address = node.component(is_scsi_address)?;
+    let address = node.path_component(is_scsi_address)?;
     Some(
         Path::new("/sys/class/scsi_disk")
             .join(address)
@@ -332,32 +344,31 @@ fn claim_file(node: &Node) -> Option<PathBuf> {
     )
 }
 
-fn claim(host: &dyn Host, node: &Node) -> Reading<CacheType> {
-    match claim_file(node) {
+fn cache_type(host: &dyn Host, node: &Node) -> Reading<CacheType> {
+    match cache_type_file(node) {
         Some(path) => attribute::choice(host, &path),
         None => Reading::unknown(
-            Why::Absent,
-            "a disk of this kind tells its cache to its driver only",
+            UnknownReason::Absent,
+            "a disk of this kind reports its cache only to its driver",
         ),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! Disks of every attachment by their places in the device tree, as the drivers of Linux name
-    //! them.
+    //! Disks of every transport, by their device paths in Linux.
 
     use super::*;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    fn read(name: &str, place: &str, fake: &Fake) -> [Option<String>; 2] {
+    fn transport_facts(name: &str, place: &str, fake: &FakeHost) -> [Option<String>; 2] {
         let mut node = Node::new(name, "disk");
-        node.place = place.as_bytes().to_vec();
+        node.device_path = place.as_bytes().to_vec();
         let mut facts = FactSet::default();
         Transports::default().describe(fake, &node, &mut facts);
         [device::TRANSPORT.name(), device::FABRIC.name()].map(|name| {
             facts
-                .named(&node.subject, name)
+                .reading_by_name(&node.subject, name)
                 .value()
                 .map(ToString::to_string)
         })
@@ -380,8 +391,8 @@ mod tests {
             .iter()
             .map(|(path, name)| (path.as_str(), name.as_str()))
             .collect();
-        let fake = Fake::default().files("/sys/class/scsi_host", &files);
-        let found = read(name, place, &fake);
+        let fake = FakeHost::default().files("/sys/class/scsi_host", &files);
+        let found = transport_facts(name, place, &fake);
         found
             .map(|word| word.unwrap_or_else(|| "-".to_owned()))
             .join(" ")
@@ -444,10 +455,10 @@ mod tests {
         }
     }
 
-    /// A multipath disk over these controllers, whose place is the subsystem's
+    /// A multipath disk of these controllers; its device path is the subsystem's
     /// (drivers/nvme/host/multipath.c).
     fn multipath(carriers: &[&str]) -> [Option<String>; 2] {
-        let mut fake = Fake::default().file(
+        let mut fake = FakeHost::default().file(
             "/sys/class/nvme-subsystem/nvme-subsys0/model",
             "SOME MODEL\n",
         );
@@ -462,7 +473,7 @@ mod tests {
                     format!("{carrier}\n"),
                 );
         }
-        read(
+        transport_facts(
             "nvme0n1",
             "../../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1",
             &fake,
@@ -489,15 +500,17 @@ mod tests {
     #[test]
     fn a_plain_nvme_disk_is_attached_as_its_controller_is() {
         for (carrier, expect) in [("pcie", "nvme"), ("tcp", "network")] {
-            let fake =
-                Fake::default().files("/sys/class/block/nvme0n1", &[("device/transport", carrier)]);
+            let fake = FakeHost::default()
+                .files("/sys/class/block/nvme0n1", &[("device/transport", carrier)]);
             let place = "../../devices/pci0000:00/0000:00:06.0/nvme/nvme0/nvme0n1";
-            assert_eq!(read("nvme0n1", place, &fake)[0].as_deref(), Some(expect));
+            assert_eq!(
+                transport_facts("nvme0n1", place, &fake)[0].as_deref(),
+                Some(expect)
+            );
         }
     }
 
-    /// A kind of disk has its firmware's revision where its kind keeps it, or none that could be
-    /// read.
+    /// Every kind of disk has its firmware revision in its own attribute, or none.
     #[test]
     fn the_firmware_s_revision_is_that_of_the_kind_of_disk() {
         let scsi = "../../devices/pci0000:00/0000:00:05.0/ata1/host1/target1:0:0/1:0:0:0/block/sda";
@@ -513,12 +526,12 @@ mod tests {
             ("vda", format!("{pci}/virtio1/block/vda"), "rev", None),
         ] {
             let text = expect.unwrap_or("never read");
-            let fake = Fake::default().file(
+            let fake = FakeHost::default().file(
                 format!("/sys/class/block/{name}/device/{file}"),
                 format!("{text}  \n"),
             );
             let mut node = Node::new(name, "disk");
-            node.place = place.into_bytes();
+            node.device_path = place.into_bytes();
             let mut facts = FactSet::default();
             Transports::default().describe(&fake, &node, &mut facts);
             assert_eq!(

@@ -1,8 +1,7 @@
-//! The users of each device: what stands on it, on the disk that it is a part of, and on the other
-//! paths to it.
+//! The users of each device, of the disk that it is a part of, and of the other paths to it.
 //!
-//! Nothing of the device itself is read. A partition is in use if anything but partitions stands on
-//! its whole disk. A zram's backing device is in use although no link in sysfs shows it.
+//! The device itself is not read. A partition is in use if its whole disk has users other than
+//! partitions. The backing device of a zram is in use although no link in sysfs shows it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,25 +11,24 @@ use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::host::Host;
-use crate::lookup::device_at;
+use crate::lookup::device_of_path;
 use crate::storage::block::dm;
-use crate::text::raw;
+use crate::text::original_bytes;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// A file system on it is mounted here.
+    /// Mount point.
     Mounted(String),
-    /// It has partitions that the kernel knows.
+    /// The kernel knows partitions on it.
     Partitioned,
-    /// Another device stands on it.
+    /// The device above it.
     Member(String),
-    /// The kernel swaps to it.
     Swap,
-    /// LVM keeps it for itself.
-    LvmInner,
-    /// It is a part of this device, which is in use as a whole.
+    /// Internal to LVM.
+    LvmInternal,
+    /// The device that it is a part of, and its use.
     PartOf(String, Box<Use>),
-    /// This device is another path to it.
+    /// Another path to the same unit, and its use.
     PathTo(String, Box<Use>),
 }
 
@@ -41,7 +39,7 @@ impl fmt::Display for Use {
             Self::Partitioned => f.write_str("partitioned"),
             Self::Member(of) => write!(f, "member of {of}"),
             Self::Swap => f.write_str("swap"),
-            Self::LvmInner => f.write_str("inner part of LVM"),
+            Self::LvmInternal => f.write_str("internal LVM volume"),
             Self::PartOf(whole, by) => write!(f, "part of {whole}, {by}"),
             Self::PathTo(other, by) => write!(f, "path to {other}, {by}"),
         }
@@ -49,30 +47,28 @@ impl fmt::Display for Use {
 }
 
 impl Use {
-    /// What the device holds for this use, in words.
-    pub fn held(&self) -> String {
+    /// For "holds …": what the device contains because of this use.
+    pub fn describe_use(&self) -> String {
         match self {
             Self::Mounted(point) => format!("a mount at {point}"),
             Self::Partitioned => "partitions".to_owned(),
             Self::Member(of) => format!("a member of {of}"),
             Self::Swap => "swap in use".to_owned(),
-            Self::LvmInner => "an inner part of LVM".to_owned(),
+            Self::LvmInternal => "an internal LVM volume".to_owned(),
             Self::PartOf(whole, by) => format!("a part of {whole}, {by}"),
             Self::PathTo(other, by) => format!("a path to {other}, {by}"),
         }
     }
 }
 
-/// The layers above each device.
 pub struct Uses {
     holders: BTreeMap<Subject, Vec<Subject>>,
-    /// Paths by the unit they lead to, where there are several.
+    /// Only units with several paths.
     paths: BTreeMap<Subject, Vec<Subject>>,
 }
 
 impl Uses {
-    /// The layers from the facts that were joined so far.
-    pub fn read(host: &dyn Host, facts: &FactSet) -> Self {
+    pub fn from_facts(host: &dyn Host, facts: &FactSet) -> Self {
         let mut holders: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
             holders.entry(base.clone()).or_default().push(top.clone());
@@ -80,23 +76,22 @@ impl Uses {
         zram_holders(host, facts, &mut holders);
         Self {
             holders,
-            paths: paths(facts),
+            paths: paths_by_unit(facts),
         }
     }
 
-    /// Every use of a device, those of the other paths to it and of the disk that it is a part of
-    /// with them.
-    pub fn all(&self, subject: &Subject, facts: &FactSet) -> Vec<Use> {
-        let mut uses = self.own(subject, facts);
+    /// Includes the uses of its other paths and of its whole disk.
+    pub fn uses_of_device(&self, subject: &Subject, facts: &FactSet) -> Vec<Use> {
+        let mut uses = self.direct_uses(subject, facts);
         let others = self.paths.get(facts.unit(subject)).into_iter().flatten();
         for other in others.filter(|other| *other != subject) {
-            let by = self.own(other, facts).into_iter();
+            let by = self.direct_uses(other, facts).into_iter();
             uses.extend(by.map(|by| Use::PathTo(other.name().to_owned(), Box::new(by))));
         }
         if is_partition(subject, facts) {
             for whole in facts.below(subject) {
                 let by = self
-                    .own(whole, facts)
+                    .direct_uses(whole, facts)
                     .into_iter()
                     .filter(|by| *by != Use::Partitioned);
                 uses.extend(by.map(|by| Use::PartOf(whole.name().to_owned(), Box::new(by))));
@@ -105,7 +100,7 @@ impl Uses {
         uses
     }
 
-    fn own(&self, subject: &Subject, facts: &FactSet) -> Vec<Use> {
+    fn direct_uses(&self, subject: &Subject, facts: &FactSet) -> Vec<Use> {
         let mut uses: Vec<Use> = Vec::new();
         for holder in self.holders.get(subject).into_iter().flatten() {
             let by = match holder.scope() {
@@ -127,7 +122,7 @@ impl Uses {
             .value(subject, &device::DM_UUID)
             .is_some_and(|uuid| dm::is_lvm_internal(&uuid))
         {
-            uses.push(Use::LvmInner);
+            uses.push(Use::LvmInternal);
         }
         uses
     }
@@ -139,21 +134,21 @@ fn is_partition(subject: &Subject, facts: &FactSet) -> bool {
         .is_some_and(DeviceKind::is_partition)
 }
 
-/// Where a zram writes idle pages to, which no link in sysfs tells. It is no layer beneath: what is
-/// in memory is lost.
+/// A zram writes idle pages to its backing device, which no link in sysfs shows. It is not a layer
+/// below: data in memory is lost.
 fn zram_holders(host: &dyn Host, facts: &FactSet, holders: &mut BTreeMap<Subject, Vec<Subject>>) {
-    for (zram, path) in facts.known(&device::ZRAM_BACKING) {
+    for (zram, path) in facts.known_values(&device::ZRAM_BACKING) {
         if path == "none" {
             continue;
         }
-        if let Some(device) = device_at(host, &raw(&path), facts) {
+        if let Some(device) = device_of_path(host, &original_bytes(&path), facts) {
             holders.entry(device).or_default().push(zram.clone());
         }
     }
 }
 
-/// Paths by the unit they lead to, where there are several.
-fn paths(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
+/// The paths of each unit with several.
+fn paths_by_unit(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
     let mut paths: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
     for device in facts
         .subjects(Scope::Device)

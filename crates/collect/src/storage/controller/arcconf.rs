@@ -1,42 +1,45 @@
 //! arcconf: `getconfig N`.
 //!
-//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/arcconf. The words
-//! of SmartRAID controllers, the successors, also follow project-machine/disko (smartpqi) and the
-//! header of Microchip's storage library. Headings have no colon and fields do, so the dashes
-//! around headings are not needed. A plain *Enabled (write-back)* holds writes back with any
-//! battery or none; only *when protected by battery/ZMM* falls back.
+//! Output formats follow glensc/nagios-plugin-check_raid, t/data/arcconf; for SmartRAID controllers
+//! also project-machine/disko (smartpqi) and the header of Microchip's storage library. Headings
+//! have no colon and fields do, so the dashes around headings are not needed. A plain *Enabled
+//! (write-back)* caches writes even without battery; only *when protected by battery/ZMM* falls
+//! back.
 
 mod disks;
 
-use self::disks::{DiskInventory, Member, PhysicalDisk, setting};
-use super::ask::{ControllerList, MOST, ask};
-use super::fields::{Fields, lines, pci_field, plain, split};
-use super::names::{ADAPTEC, BACKUP_UNITS};
-use super::said::{Adapter, FieldReading, Volume, is_absent, on_failure, worst, wwn};
-use super::smart;
+use self::disks::{DiskInventory, Member, PhysicalDisk, parse_cache_setting};
+use super::fields::{Fields, lines, normalise, pci_field, split_field};
+use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
+use super::report::{
+    Adapter, FieldReading, Volume, behaviour_on_failure, is_absent, parse_wwn, worst,
+};
+use super::smart_cache;
+use super::synonyms::{ADAPTEC, BACKUP_UNITS};
 use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
 use crate::host::{Host, Tool};
 
-/// Everything that is wanted of its controllers, one at a time.
+/// Runs `getconfig` for each controller.
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
-    let first = ask(host, tool, "getconfig 1 nologs")?;
-    let count = count(&first).min(MOST);
+    let first = run_command(host, tool, "getconfig 1 nologs")?;
+    let count = count(&first).min(MAX_CONTROLLERS);
     let mut adapters = Vec::new();
     if count > 0 {
         adapters.push(parse(1, &first));
     }
     for number in 2..=count {
         adapters.push(
-            match ask(host, tool, &format!("getconfig {number} nologs")) {
+            match run_command(host, tool, &format!("getconfig {number} nologs")) {
                 Ok(answer) => parse(number, &answer),
-                Err(_) => Adapter::unread(number.to_string(), FieldReading::missing("getconfig")),
+                Err(_) => {
+                    Adapter::name_only(number.to_string(), FieldReading::missing("getconfig"))
+                }
             },
         );
     }
     Ok((adapters, "getconfig 1 nologs"))
 }
 
-/// The number of controllers in an answer; each is asked separately.
 pub fn count(answer: &[u8]) -> u32 {
     let lines = lines(answer);
     let count = lines
@@ -47,7 +50,6 @@ pub fn count(answer: &[u8]) -> u32 {
         .unwrap_or(0)
 }
 
-/// Parses the answer about the controller with this number.
 pub fn parse(number: u32, answer: &[u8]) -> Adapter {
     let read = ArcconfOutput::parse(answer);
     let members: Vec<&[Member]> = read
@@ -69,26 +71,25 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
             .filter(|model| !model.is_empty()),
         pci: pci_field(&read.controller),
         battery: battery(read.backup.as_ref()),
-        detail: smart::detail(&read.cache),
+        detail: smart_cache::detail(&read.cache),
         volumes: read
             .volumes
             .iter()
-            .map(|volume| volume.read(&read.cache, &caches))
+            .map(|volume| volume.to_volume(&read.cache, &caches))
             .collect(),
     }
 }
 
-/// The parts of an answer.
 struct ArcconfOutput {
     controller: Fields,
     backup: Option<Fields>,
     cache: Fields,
     policy: Fields,
-    volumes: Vec<Logical>,
+    volumes: Vec<LogicalDevice>,
     disks: Vec<PhysicalDisk>,
 }
 
-struct Logical {
+struct LogicalDevice {
     number: String,
     fields: Fields,
     members: Vec<Member>,
@@ -97,10 +98,10 @@ struct Logical {
 impl ArcconfOutput {
     fn new() -> Self {
         Self {
-            controller: Fields::of(ADAPTEC),
+            controller: Fields::with_synonyms(ADAPTEC),
             backup: None,
-            cache: Fields::of(ADAPTEC),
-            policy: Fields::of(ADAPTEC),
+            cache: Fields::with_synonyms(ADAPTEC),
+            policy: Fields::with_synonyms(ADAPTEC),
             volumes: Vec::new(),
             disks: Vec::new(),
         }
@@ -108,7 +109,7 @@ impl ArcconfOutput {
 
     fn parse(answer: &[u8]) -> Self {
         let mut read = Self::new();
-        let mut unnamed = Fields::of(ADAPTEC);
+        let mut unnamed = Fields::with_synonyms(ADAPTEC);
         let mut part = OutputSection::Other;
         for line in lines(answer) {
             let line = line.trim();
@@ -116,23 +117,23 @@ impl ArcconfOutput {
                 continue;
             }
             if line.contains(':') {
-                read.field(&part, line, &mut unnamed);
+                read.add_field(&part, line, &mut unnamed);
                 continue;
             }
-            let words = plain(line);
+            let words = normalise(line);
             match (heading(&words, &part), &part, read.disks.last_mut()) {
                 (Some(new), ..) => {
-                    read.open(&new);
+                    read.open_section(&new);
                     part = new;
                 }
-                // `Device is a Hard drive` is a sentence about the disk.
+                // `Device is a Hard drive` has no colon but describes the disk.
                 (None, OutputSection::Disk(_), Some(disk)) => {
-                    disk.fields.put(&words, String::new());
+                    disk.fields.insert(&words, String::new());
                 }
                 (None, ..) => {}
             }
         }
-        // A disk whose heading was lost.
+        // A disk with a lost heading.
         if unnamed.has("write cache") {
             read.disks.push(PhysicalDisk {
                 fields: unnamed,
@@ -142,24 +143,25 @@ impl ArcconfOutput {
         read
     }
 
-    fn open(&mut self, part: &OutputSection) {
+    fn open_section(&mut self, part: &OutputSection) {
         match part {
             OutputSection::Volume(number) => {
                 let number = number.clone();
-                self.volumes.push(Logical {
+                self.volumes.push(LogicalDevice {
                     number,
-                    fields: Fields::of(ADAPTEC),
+                    fields: Fields::with_synonyms(ADAPTEC),
                     members: Vec::new(),
                 });
             }
             OutputSection::Disk(number) => {
                 self.disks.push(PhysicalDisk {
                     number: number.clone(),
-                    fields: Fields::of(ADAPTEC),
+                    fields: Fields::with_synonyms(ADAPTEC),
                 });
             }
             OutputSection::Backup => {
-                self.backup.get_or_insert_with(|| Fields::of(ADAPTEC));
+                self.backup
+                    .get_or_insert_with(|| Fields::with_synonyms(ADAPTEC));
             }
             OutputSection::Controller
             | OutputSection::Cache
@@ -170,18 +172,20 @@ impl ArcconfOutput {
         }
     }
 
-    fn field(&mut self, part: &OutputSection, line: &str, unnamed: &mut Fields) {
+    fn add_field(&mut self, part: &OutputSection, line: &str, unnamed: &mut Fields) {
         match part {
             OutputSection::Controller => self.controller.add(line),
             OutputSection::Cache => self.cache.add(line),
             OutputSection::Policy => self.policy.add(line),
             OutputSection::Backup => self
                 .backup
-                .get_or_insert_with(|| Fields::of(ADAPTEC))
+                .get_or_insert_with(|| Fields::with_synonyms(ADAPTEC))
                 .add(line),
             OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
-                    let members = split(line).map(Member::from_field).unwrap_or_default();
+                    let members = split_field(line)
+                        .map(Member::from_field)
+                        .unwrap_or_default();
                     if members.is_empty() && matches!(part, OutputSection::Volume(_)) {
                         volume.fields.add(line);
                     }
@@ -199,7 +203,7 @@ impl ArcconfOutput {
     }
 }
 
-/// The subject of the following lines.
+/// What the following lines describe.
 enum OutputSection {
     Controller,
     Backup,
@@ -221,11 +225,11 @@ fn heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         "logical device segment information" | "array physical device information" => {
             return Some(match before {
                 OutputSection::Volume(_) | OutputSection::Members => OutputSection::Members,
-                // In the list of arrays, before any volume.
+                // In the list of arrays there is no volume yet.
                 _ => OutputSection::Other,
             });
         }
-        // It separates a volume's own fields from its members and has no meaning.
+        // Only separates a volume's fields from its members.
         "consistency check information" => return None,
         _ => {}
     }
@@ -263,7 +267,7 @@ fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
         .iter()
         .any(|key| fields.has(key))
     {
-        return green(fields);
+        return smartraid_backup(fields);
     }
     if fields.has("overall backup unit status") {
         const PARTS: [&str; 3] = [
@@ -271,16 +275,18 @@ fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
             "non-volatile storage status",
             "supercap status",
         ];
-        let also = fields.has("status").then(|| fields.said("status", meaning));
+        let also = fields
+            .has("status")
+            .then(|| fields.parse_value("status", meaning));
         return worst(
             PARTS
-                .map(|key| fields.said(key, meaning))
+                .map(|key| fields.parse_value(key, meaning))
                 .into_iter()
                 .chain(also),
         );
     }
     let heat = fields.has(HEAT).then(|| {
-        fields.said(HEAT, |word| {
+        fields.parse_value(HEAT, |word| {
             Some(if word == "no" {
                 Battery::Healthy
             } else {
@@ -288,14 +294,18 @@ fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
             })
         })
     });
-    worst([fields.said("status", meaning)].into_iter().chain(heat))
+    worst(
+        [fields.parse_value("status", meaning)]
+            .into_iter()
+            .chain(heat),
+    )
 }
 
-/// A SmartRAID controller's flash backup, with its battery or capacitor (`kGreenBackupInfoStatus*`
-/// and `kGreenBackupInfoHardware*` in the library's header).
-fn green(fields: &Fields) -> FieldReading<Battery> {
-    let count = smart::packs(fields, "battery/capacitor pack count");
-    let status = fields.said("backup power status", |word| match word {
+/// The flash backup of a SmartRAID controller, with its battery or capacitor
+/// (`kGreenBackupInfoStatus*` and `kGreenBackupInfoHardware*` in the library's header).
+fn smartraid_backup(fields: &Fields) -> FieldReading<Battery> {
+    let count = smart_cache::packs(fields, "battery/capacitor pack count");
+    let status = fields.parse_value("backup power status", |word| match word {
         "ok" => Some(Battery::Healthy),
         "not fully charged" | "not charged" => Some(Battery::Charging),
         "not present" | "not installed" | "disconnected" => Some(Battery::Absent),
@@ -303,15 +313,15 @@ fn green(fields: &Fields) -> FieldReading<Battery> {
         word if word.starts_with("fail") => Some(Battery::Failed),
         _ => None,
     });
-    if count.is().is_some_and(is_absent) {
-        let says_more = status.is().is_some_and(|status| !is_absent(status));
+    if count.value().is_some_and(is_absent) {
+        let says_more = status.value().is_some_and(|status| !is_absent(status));
         return if says_more {
-            FieldReading::disputed("there is no pack although there is a status")
+            FieldReading::conflicting("there is no pack although there is a status")
         } else {
             count
         };
     }
-    let error = fields.said("hardware error", |word| {
+    let error = fields.parse_value("hardware error", |word| {
         Some(if word == "no error" {
             Battery::Healthy
         } else {
@@ -321,8 +331,8 @@ fn green(fields: &Fields) -> FieldReading<Battery> {
     worst([count, status, error])
 }
 
-impl Logical {
-    fn read(&self, cache: &Fields, caches: &DiskCaches) -> Volume {
+impl LogicalDevice {
+    fn to_volume(&self, cache: &Fields, caches: &DiskCaches) -> Volume {
         let node = self
             .fields
             .get("disk name")
@@ -332,16 +342,19 @@ impl Logical {
             node: node
                 .filter(|node| node.starts_with("/dev/"))
                 .map(str::to_owned),
-            wwn: self.fields.get("volume unique identifier").and_then(wwn),
-            ..Volume::unread(format!("logical device {}", self.number))
+            wwn: self
+                .fields
+                .get("volume unique identifier")
+                .and_then(parse_wwn),
+            ..Volume::name_only(format!("logical device {}", self.number))
         };
         let is_classic =
             ["setting", "status", "mode"].map(|key| self.fields.has(&format!("write-cache {key}")));
         if is_classic.contains(&true) {
-            classic(
+            classic_volume(
                 &self.fields,
                 Volume {
-                    disk_cache: caches.classic(&self.members),
+                    disk_cache: caches.classic_disk_cache(&self.members),
                     ..found
                 },
             )
@@ -349,8 +362,8 @@ impl Logical {
             let keeps_no_writes = cache
                 .get("write cache percentage")
                 .is_some_and(|share| share == "0 percent");
-            let disk_cache = caches.smart(&self.members);
-            smart::modes(&self.fields, cache, keeps_no_writes).into(Volume {
+            let disk_cache = caches.smartraid_disk_cache(&self.members);
+            smart_cache::modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
                 disk_cache,
                 ..found
             })
@@ -358,24 +371,24 @@ impl Logical {
     }
 }
 
-/// How a volume's cache writes, in the words of controllers before SmartRAID.
-fn classic(fields: &Fields, found: Volume) -> Volume {
+/// Cache modes of a volume on controllers before SmartRAID.
+fn classic_volume(fields: &Fields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on =
         |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
     let is_off = |word: &str| word.starts_with("disabled") || word == "off";
-    let policy = fields.said(SETTING, |word| match word {
+    let policy = fields.parse_value(SETTING, |word| match word {
         word if is_off(word) => Some(Policy::WriteThrough),
         word if is_on(word) && word.contains("when protected") => Some(Policy::WriteBack),
         "on" | "enabled" | "enabled (write-back)" => Some(Policy::AlwaysWriteBack),
         _ => None,
     });
-    let on_failure = policy.clone().map(on_failure);
+    let on_failure = policy.clone().map(behaviour_on_failure);
     let now: Vec<FieldReading<WriteMode>> = ["write-cache status", "write-cache mode"]
         .into_iter()
         .filter(|key| fields.has(key))
         .map(|key| {
-            fields.said(key, |word| match word {
+            fields.parse_value(key, |word| match word {
                 word if is_off(word) => Some(WriteMode::WriteThrough),
                 "on" | "enabled" | "enabled (write-back)" => Some(WriteMode::WriteBack),
                 _ => None,
@@ -387,8 +400,8 @@ fn classic(fields: &Fields, found: Volume) -> Volume {
         said => worst(said.iter().cloned()),
     };
     let in_force = match in_force {
-        FieldReading::Is(WriteMode::WriteThrough) => in_force.only_if(&policy),
-        FieldReading::Is(WriteMode::WriteBack) | FieldReading::Gap(..) => in_force,
+        FieldReading::Value(WriteMode::WriteThrough) => in_force.only_if(&policy),
+        FieldReading::Value(WriteMode::WriteBack) | FieldReading::Missing(..) => in_force,
     };
     Volume {
         policy,
@@ -398,51 +411,55 @@ fn classic(fields: &Fields, found: Volume) -> Volume {
     }
 }
 
-/// The statements about the caches of disks: one by one, and for all together.
+/// Disk caches: per disk, and the common policy.
 struct DiskCaches<'a> {
-    /// The sections of which one has the common policy.
+    /// One of these sections has the common policy.
     sections: [&'a Fields; 3],
     disks: DiskInventory,
 }
 
 impl DiskCaches<'_> {
-    fn classic(&self, members: &[Member]) -> FieldReading<DiskCache> {
-        let of_disks = self.disks.of(members);
+    fn classic_disk_cache(&self, members: &[Member]) -> FieldReading<DiskCache> {
+        let of_disks = self.disks.cache_of_members(members);
         match self.policy() {
             Some(policy) if !is_left_to_disks(&policy) => worst([policy, of_disks]),
             Some(_) | None => of_disks,
         }
     }
 
-    /// Every version prints the policy, only newer ones the disks' own caches.
-    fn smart(&self, members: &[Member]) -> FieldReading<DiskCache> {
+    /// Every version prints the policy, only newer ones the cache of each disk.
+    fn smartraid_disk_cache(&self, members: &[Member]) -> FieldReading<DiskCache> {
         let policy = self
             .policy()
             .unwrap_or_else(|| FieldReading::missing("configured drives"));
-        match self.disks.tell().then(|| self.disks.of(members)) {
+        match self
+            .disks
+            .has_cache_lines()
+            .then(|| self.disks.cache_of_members(members))
+        {
             Some(of_disks) if is_left_to_disks(&policy) => of_disks,
             of_disks => worst([policy].into_iter().chain(of_disks)),
         }
     }
 
-    /// The setting for all disks, where there is one.
+    /// `None` without a common policy.
     fn policy(&self) -> Option<FieldReading<DiskCache>> {
         const POLICY: &str = "configured drives";
         let meaning = |word: &str| match word {
             "drive specific" => Some(DiskCache::DiskDefault),
-            word => setting(word),
+            word => parse_cache_setting(word),
         };
         let policies: Vec<FieldReading<DiskCache>> = self
             .sections
             .iter()
             .filter(|section| section.has(POLICY))
-            .map(|section| section.said(POLICY, meaning))
+            .map(|section| section.parse_value(POLICY, meaning))
             .collect();
         (!policies.is_empty()).then(|| worst(policies))
     }
 }
 
-/// Whether the common policy leaves the caches as the disks have them.
+/// Whether the common policy leaves each disk's own setting.
 fn is_left_to_disks(policy: &FieldReading<DiskCache>) -> bool {
-    *policy == FieldReading::Is(DiskCache::DiskDefault)
+    *policy == FieldReading::Value(DiskCache::DiskDefault)
 }

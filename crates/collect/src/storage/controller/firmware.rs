@@ -1,15 +1,14 @@
-//! The state of a battery or flash module in the flags of MegaRAID firmware, which MegaCli and
-//! storcli both print.
+//! Battery and flash-module state from the flags of MegaRAID firmware, which MegaCli and storcli
+//! both print.
 //!
-//! Names follow thomas-krenn/check_lsi_raid and the reports in glensc/nagios-plugin-check_raid,
-//! t/data/megacli. The one-word state can be *Optimal* beside a flag that asks for a new battery,
-//! so the worse of the two is believed.
+//! Names follow thomas-krenn/check_lsi_raid and glensc/nagios-plugin-check_raid, t/data/megacli.
+//! The state can be *Optimal* while a flag asks for a new battery, so the worse of the two counts.
 
 use super::fields::Fields;
-use super::said::{FieldReading, worst};
+use super::report::{FieldReading, worst};
 use crate::facts::catalog::controller::Battery;
 
-/// Flags of the battery, each with its harmless word and what any other word means.
+/// Flag, its harmless value, and what any other value means.
 const FLAGS: [(&str, &str, Battery); 11] = [
     ("voltage", "ok", Battery::Degraded),
     ("temperature", "ok", Battery::Degraded),
@@ -32,14 +31,14 @@ const FLAGS: [(&str, &str, Battery); 11] = [
     ),
 ];
 
-/// Firmware that prints one of these prints all of them.
-const NEWER: [&str; 3] = [
+/// Firmware prints all of these or none.
+const NEWER_FLAGS: [&str; 3] = [
     "no space to cache offload",
     "pack is about to fail & should be replaced",
     "cache offload premium feature required",
 ];
 
-pub fn state(word: &str) -> Option<Battery> {
+pub fn parse_state(word: &str) -> Option<Battery> {
     match word {
         "optimal" | "operational" => Some(Battery::Healthy),
         "missing" | "absent" | "not present" => Some(Battery::Absent),
@@ -52,8 +51,8 @@ pub fn state(word: &str) -> Option<Battery> {
     }
 }
 
-/// The firmware's number for the state, by its bits (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
-pub fn number(code: u64) -> FieldReading<Battery> {
+/// By its bits (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
+pub fn parse_state_code(code: u64) -> FieldReading<Battery> {
     const BITS: [(u64, Battery); 11] = [
         (1, Battery::Absent),
         (1 << 1, Battery::Degraded),
@@ -68,26 +67,26 @@ pub fn number(code: u64) -> FieldReading<Battery> {
         (1 << 10, Battery::Degraded),
         (1 << 11, Battery::Degraded),
     ];
-    // Seen where everything else is healthy; 8192, its neighbour, has no documented meaning.
+    // Set on healthy batteries; the next bit, 8192, is undocumented.
     const HARMLESS: u64 = 1 << 12;
     let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
     if code & !known != 0 {
-        return FieldReading::Is(Battery::Unreadable);
+        return FieldReading::Value(Battery::Unreadable);
     }
     let set = BITS
         .iter()
         .filter(|(bit, _)| code & bit != 0)
-        .map(|(_, state)| FieldReading::Is(*state));
-    worst(set.chain([FieldReading::Is(Battery::Healthy)]))
+        .map(|(_, state)| FieldReading::Value(*state));
+    worst(set.chain([FieldReading::Value(Battery::Healthy)]))
 }
 
-/// The worst of all flags of a battery; every expected flag has to be present.
+/// The worst flag counts; every expected flag must be present.
 pub fn flags(fields: &Fields) -> FieldReading<Battery> {
-    let newer = NEWER.iter().any(|flag| fields.has(flag));
+    let newer = NEWER_FLAGS.iter().any(|flag| fields.has(flag));
     let mut accounts = vec![replacement(fields), charging(fields)];
     for (flag, harmless, otherwise) in FLAGS {
-        if fields.has(flag) || newer || !NEWER.contains(&flag) {
-            accounts.push(fields.said(flag, |word| {
+        if fields.has(flag) || newer || !NEWER_FLAGS.contains(&flag) {
+            accounts.push(fields.parse_value(flag, |word| {
                 Some(if word == harmless {
                     Battery::Healthy
                 } else {
@@ -99,9 +98,8 @@ pub fn flags(fields: &Fields) -> FieldReading<Battery> {
     worst(accounts)
 }
 
-/// Whether the firmware wants a new one.
 pub fn replacement(fields: &Fields) -> FieldReading<Battery> {
-    fields.said("battery replacement required", |word| match word {
+    fields.parse_value("battery replacement required", |word| match word {
         "no" => Some(Battery::Healthy),
         "yes" => Some(Battery::Degraded),
         _ => None,
@@ -109,7 +107,7 @@ pub fn replacement(fields: &Fields) -> FieldReading<Battery> {
 }
 
 fn charging(fields: &Fields) -> FieldReading<Battery> {
-    fields.said("charging status", |word| match word {
+    fields.parse_value("charging status", |word| match word {
         "none" | "complete" => Some(Battery::Healthy),
         "charging" => Some(Battery::Charging),
         "discharging" => Some(Battery::Learning),
@@ -132,12 +130,12 @@ mod tests {
             (1 << 10 | 8, Battery::Degraded),
             (1, Battery::Absent),
             (1 << 11, Battery::Degraded),
-            // A learn cycle was asked for; also seen where there is no battery.
+            // A learn cycle is requested; also set without a battery.
             (32, Battery::Unreadable),
             (1 << 13, Battery::Unreadable),
             (1 << 20, Battery::Unreadable),
         ] {
-            assert_eq!(number(code), FieldReading::Is(state), "{code}");
+            assert_eq!(parse_state_code(code), FieldReading::Value(state), "{code}");
         }
     }
 }

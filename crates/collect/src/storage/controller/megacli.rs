@@ -1,28 +1,28 @@
 //! MegaCli: `-LDInfo -Lall -aALL` and `-AdpBbuCmd -GetBbuStatus -aALL`.
 //!
-//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The
-//! configured policy and the policy in force are printed separately. *WriteThrough* in force under
-//! a policy of *WriteBack* means that the controller fell back because of its battery.
+//! Output formats follow glensc/nagios-plugin-check_raid, t/data/megacli. Configured and current
+//! policy are printed separately. A current *WriteThrough* under a configured *WriteBack* means
+//! that the controller fell back because of its battery.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::{ControllerList, ask};
-use super::fields::{Fields, lines, plain};
+use super::fields::{Fields, lines, normalise};
 use super::firmware;
-use super::names::{MEGARAID, own};
-use super::said::{Adapter, FieldReading, Volume, worst, write_back};
+use super::query::{ControllerList, run_command};
+use super::report::{Adapter, FieldReading, Volume, worst, write_back_policy};
+use super::synonyms::{MEGARAID, canonical_name};
 use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
 use crate::host::{Host, Tool};
 
-/// Everything that is wanted of its controllers.
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     const VOLUMES: &str = "-LDInfo -Lall -aALL -NoLog";
-    let volumes = ask(host, tool, VOLUMES)?;
-    let batteries = ask(host, tool, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
+    let volumes = run_command(host, tool, VOLUMES)?;
+    let batteries =
+        run_command(host, tool, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
     Ok((parse(&volumes, &batteries), VOLUMES))
 }
 
-/// Parses the controllers from both answers. Neither contains a PCI address or a model.
+/// Neither answer contains a PCI address or a model.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     let volumes = volumes_of(volumes);
     let batteries = batteries_of(batteries);
@@ -32,19 +32,18 @@ pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
         battery: batteries
             .get(name)
             .map_or_else(|| FieldReading::missing("BBU status"), battery),
-        ..Adapter::unread(name.clone(), FieldReading::missing(""))
+        ..Adapter::name_only(name.clone(), FieldReading::missing(""))
     };
     names.into_iter().map(adapter).collect()
 }
 
-/// The headings of a volume; old versions call it a disk.
+/// Headings of volumes; old versions call them disks.
 const HEADINGS: [&str; 3] = [
     "Virtual Drive:",
     "Virtual Disk:",
     "CacheCade Virtual Drive:",
 ];
 
-/// The volumes by adapter.
 fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
     let mut adapters: BTreeMap<String, Vec<Volume>> = BTreeMap::new();
     let mut adapter = None;
@@ -64,7 +63,7 @@ fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
             adapter = Some(number);
         } else if HEADINGS.iter().any(|heading| line.starts_with(heading)) {
             close(&adapter, &mut open);
-            open = Some((line.to_owned(), Fields::of(MEGARAID)));
+            open = Some((line.to_owned(), Fields::with_synonyms(MEGARAID)));
         } else if let Some((_, fields)) = &mut open {
             fields.add(line);
         }
@@ -79,13 +78,13 @@ fn adapter_heading(line: &str) -> Option<String> {
     Some(number.trim().to_owned())
 }
 
-/// `Virtual Drive: 1 (Target Id: 1)` and what stands below it.
+/// `Virtual Drive: 1 (Target Id: 1)` and the fields below it.
 fn volume(heading: &str, fields: &Fields) -> Volume {
     let number = heading
         .split_once(':')
         .map(|(_, rest)| rest.trim())
         .unwrap_or_default();
-    let heading = plain(heading);
+    let heading = normalise(heading);
     let target = heading
         .split_once("(target id:")
         .and_then(|(_, rest)| rest.split_once(')'));
@@ -103,24 +102,24 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
         WriteMode::WriteThrough,
     );
     let (kept, keeps) = (
-        unguarded(fields, "default cache policy"),
-        unguarded(fields, "current cache policy"),
+        mode_on_battery_failure(fields, "default cache policy"),
+        mode_on_battery_failure(fields, "current cache policy"),
     );
-    let on_failure = match (kept.is(), keeps.is()) {
+    let on_failure = match (kept.value(), keeps.value()) {
         (Some(OnFailure::Stays), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
         | (Some(OnFailure::WriteThrough) | None, Some(OnFailure::Stays)) => {
-            FieldReading::Is(OnFailure::Stays)
+            FieldReading::Value(OnFailure::Stays)
         }
         (Some(OnFailure::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => {
             kept.only_if(&keeps)
         }
     };
-    let policy = match (set.is(), now.is()) {
+    let policy = match (set.value(), now.value()) {
         (
             Some(Policy::WriteBack | Policy::AlwaysWriteBack),
             Some(WriteMode::WriteBack | WriteMode::WriteThrough),
-        ) => on_failure.clone().map(write_back),
-        (Some(Policy::WriteThrough), Some(WriteMode::WriteBack)) => FieldReading::disputed(
+        ) => on_failure.clone().map(write_back_policy),
+        (Some(Policy::WriteThrough), Some(WriteMode::WriteBack)) => FieldReading::conflicting(
             "`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack",
         ),
         (Some(Policy::WriteThrough), Some(WriteMode::WriteThrough) | None)
@@ -135,28 +134,29 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
         node: None,
         wwn: None,
         policy,
-        // *Write back* in force is believed by itself, *write through* only beside a policy.
+        // A current *write back* counts alone, *write through* only with a known policy.
         in_force: match now {
-            FieldReading::Is(WriteMode::WriteBack) => now,
-            FieldReading::Is(WriteMode::WriteThrough) | FieldReading::Gap(..) => now.only_if(&set),
+            FieldReading::Value(WriteMode::WriteBack) => now,
+            FieldReading::Value(WriteMode::WriteThrough) | FieldReading::Missing(..) => {
+                now.only_if(&set)
+            }
         },
         on_failure,
         disk_cache: disk_cache(fields),
     }
 }
 
-/// Caches of the member disks, and of an SSD that caches for the volume (CacheCade), whose own
-/// cache is not printed.
+/// Caches of the member disks, and of a CacheCade SSD, whose own cache is not printed.
 fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
     const CACHED: &str = "is vd cached";
-    let of_disks = fields.said("disk cache policy", |word| match word {
+    let of_disks = fields.parse_value("disk cache policy", |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),
         "disk's default" => Some(DiskCache::DiskDefault),
         _ => None,
     });
     let of_ssd = fields.has(CACHED).then(|| {
-        fields.said(CACHED, |word| match word {
+        fields.parse_value(CACHED, |word| match word {
             "no" => Some(DiskCache::Off),
             "yes" => Some(DiskCache::DiskDefault),
             _ => None,
@@ -165,16 +165,16 @@ fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
     worst(std::iter::once(of_disks).chain(of_ssd))
 }
 
-/// The words of a policy: `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
-fn words(text: &str) -> Vec<String> {
+/// `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
+fn policy_words(text: &str) -> Vec<String> {
     text.split(',')
-        .map(|word| own(MEGARAID, &plain(word)).to_owned())
+        .map(|word| canonical_name(MEGARAID, &normalise(word)).to_owned())
         .collect()
 }
 
 fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
-    fields.said(key, |text| {
-        let words = words(text);
+    fields.parse_value(key, |text| {
+        let words = policy_words(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (has("writeback"), has("writethrough")) {
             (true, false) => Some(back),
@@ -184,9 +184,9 @@ fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReadin
     })
 }
 
-fn unguarded(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
-    fields.said(key, |text| {
-        let words = words(text);
+fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
+    fields.parse_value(key, |text| {
+        let words = policy_words(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (
             has("write cache ok if bad bbu"),
@@ -199,7 +199,6 @@ fn unguarded(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
     })
 }
 
-/// The statements about one battery.
 struct BatteryReport {
     fields: Fields,
     failed: bool,
@@ -209,14 +208,13 @@ struct BatteryReport {
 impl Default for BatteryReport {
     fn default() -> Self {
         Self {
-            fields: Fields::of(MEGARAID),
+            fields: Fields::with_synonyms(MEGARAID),
             failed: false,
             not_present: false,
         }
     }
 }
 
-/// The batteries by adapter.
 fn batteries_of(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
     let mut adapters: BTreeMap<String, BatteryReport> = BTreeMap::new();
     let mut at: Option<String> = None;
@@ -234,7 +232,7 @@ fn batteries_of(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
                 rest.contains("Get BBU Status Failed");
         } else if let Some(account) = at.as_ref().and_then(|at| adapters.get_mut(at)) {
             account.not_present |= line.contains("required hardware component is not present");
-            // Measured values stand above under the names of judged ones.
+            // Measured values come first under the same names as the flags below.
             let measured = line
                 .split_once(':')
                 .is_some_and(|(_, value)| value.trim().starts_with(|c: char| c.is_ascii_digit()));
@@ -253,12 +251,14 @@ fn battery(account: &BatteryReport) -> FieldReading<Battery> {
         } else {
             Battery::Unreadable
         };
-        return FieldReading::Is(state);
+        return FieldReading::Value(state);
     }
-    let state = account.fields.said("battery state", firmware::state);
-    // Some firmware prints it, and then it says more than the state.
+    let state = account
+        .fields
+        .parse_value("battery state", firmware::parse_state);
+    // Printed by some firmware, and more reliable than the state.
     let health = account.fields.has("issohgood").then(|| {
-        account.fields.said("issohgood", |word| match word {
+        account.fields.parse_value("issohgood", |word| match word {
             "yes" => Some(Battery::Healthy),
             "no" => Some(Battery::Failed),
             _ => None,

@@ -1,9 +1,9 @@
-//! Answers of the tools, written for these tests in the shape of public reports: storcli after
+//! Sample output of the tools, written for these tests after public reports: storcli after
 //! prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures), MegaCli, hpacucli
 //! and arcconf after glensc/nagios-plugin-check_raid (t/data), tables of storcli after
 //! thomas-krenn/check_lsi_raid, ssacli after HPE's user guide.
 //!
-//! All samples are healthy; each test states its deviation.
+//! All samples are healthy; each test changes one thing.
 
 mod newer;
 

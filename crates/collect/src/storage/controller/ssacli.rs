@@ -1,15 +1,14 @@
 //! ssacli, hpssacli and hpacucli: `ctrl all show detail` and `ctrl slot=N ld all show detail`.
 //!
-//! Status lines follow the reports in glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest
-//! follows HPE's user guide of Smart Storage Administrator. *Smart Path* sends writes past the
-//! controller's cache. A cache that is *Temporarily Disabled* writes through although every volume
-//! is set to cache.
+//! Status lines follow glensc/nagios-plugin-check_raid, t/data/hpacucli, the rest HPE's user guide
+//! of Smart Storage Administrator. *Smart Path* bypasses the controller's cache. A *Temporarily
+//! Disabled* cache writes through although every volume is set to cache.
 
-use super::ask::{ControllerList, MOST, ask};
-use super::fields::{Fields, lines, pci_field, plain};
-use super::names::SMART_ARRAY;
-use super::said::{Adapter, FieldReading, Volume, is_absent, worst, wwn};
-use super::smart;
+use super::fields::{Fields, lines, normalise, pci_field};
+use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
+use super::report::{Adapter, FieldReading, Volume, is_absent, parse_wwn, worst};
+use super::smart_cache;
+use super::synonyms::SMART_ARRAY;
 use crate::facts::catalog::controller::{Battery, DiskCache};
 use crate::host::{Host, Tool};
 
@@ -19,27 +18,26 @@ struct ControllerDetail {
     fields: Fields,
 }
 
-/// Everything that is wanted of its controllers.
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     const DETAIL: &str = "ctrl all show detail";
-    let detail = ask(host, tool, DETAIL)?;
-    let slots = slots(&detail).into_iter().take(MOST as usize);
+    let detail = run_command(host, tool, DETAIL)?;
+    let slots = slots(&detail).into_iter().take(MAX_CONTROLLERS as usize);
     let volumes = slots.map(|slot| {
         (
             slot,
-            ask(host, tool, &format!("ctrl slot={slot} ld all show detail")).unwrap_or_default(),
+            run_command(host, tool, &format!("ctrl slot={slot} ld all show detail"))
+                .unwrap_or_default(),
         )
     });
     Ok((parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
 }
 
-/// Slots of the controllers in `ctrl all show detail`, to be asked for their volumes.
+/// Slots in `ctrl all show detail`, to query their volumes.
 pub fn slots(detail: &[u8]) -> Vec<u32> {
-    blocks(detail).iter().filter_map(slot).collect()
+    parse_controllers(detail).iter().filter_map(slot).collect()
 }
 
-/// Reads the controllers from `ctrl all show detail` and the volumes by slot from
-/// `ctrl slot=N ld all show detail`.
+/// `detail` is `ctrl all show detail`, `volumes` by slot `ctrl slot=N ld all show detail`.
 pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
     let adapter = |block: ControllerDetail| {
         let slot = slot(&block);
@@ -52,21 +50,21 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
             model: block.heading.split(" in Slot ").next().map(str::to_owned),
             pci: pci_field(&block.fields),
             battery: battery(&block.fields),
-            detail: smart::detail(&block.fields),
+            detail: smart_cache::detail(&block.fields),
             volumes: volumes_of(answer.unwrap_or_default(), &block.fields),
         }
     };
-    blocks(detail).into_iter().map(adapter).collect()
+    parse_controllers(detail).into_iter().map(adapter).collect()
 }
 
-/// `Smart Array P440ar in Slot 0 (Embedded)`, without blanks before it, and what stands below it.
-fn blocks(answer: &[u8]) -> Vec<ControllerDetail> {
+/// `Smart Array P440ar in Slot 0 (Embedded)`, not indented, and the fields below it.
+fn parse_controllers(answer: &[u8]) -> Vec<ControllerDetail> {
     let mut blocks: Vec<ControllerDetail> = Vec::new();
     for line in lines(answer) {
         if is_enclosure(&line) {
             blocks.push(ControllerDetail {
                 heading: line.trim().to_owned(),
-                fields: Fields::of(SMART_ARRAY),
+                fields: Fields::with_synonyms(SMART_ARRAY),
             });
         } else if let Some(block) = blocks.last_mut() {
             block.fields.add(&line);
@@ -87,7 +85,7 @@ fn is_heading(line: &str) -> bool {
 }
 
 /// `Array A` or `Array: A`, and not the volume's `Array Accelerator: Enabled`.
-fn is_array(line: &str) -> bool {
+fn is_array_heading(line: &str) -> bool {
     line.starts_with("array:") || line.starts_with("array ") && !line.contains(':')
 }
 
@@ -98,15 +96,15 @@ fn slot(block: &ControllerDetail) -> Option<u32> {
 fn battery(fields: &Fields) -> FieldReading<Battery> {
     const STATUS: &str = "battery/capacitor status";
     const COUNT: &str = "battery/capacitor count";
-    let count = smart::packs(fields, COUNT);
-    if count.is().is_some_and(is_absent) {
+    let count = smart_cache::packs(fields, COUNT);
+    if count.value().is_some_and(is_absent) {
         return if fields.has(STATUS) {
-            FieldReading::disputed(format!("`{COUNT}` is 0 although there is a status"))
+            FieldReading::conflicting(format!("`{COUNT}` is 0 although there is a status"))
         } else {
             count
         };
     }
-    let status = fields.said(STATUS, |word| match word {
+    let status = fields.parse_value(STATUS, |word| match word {
         "ok" => Some(Battery::Healthy),
         word if word.starts_with("recharging") || word.starts_with("charging") => {
             Some(Battery::Charging)
@@ -119,20 +117,22 @@ fn battery(fields: &Fields) -> FieldReading<Battery> {
     worst([count, status])
 }
 
-/// The volumes, each with the fields of the whole controller.
 fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
     let mut volumes: Vec<(String, Fields)> = Vec::new();
     for line in lines(answer) {
-        let trimmed = plain(&line);
+        let trimmed = normalise(&line);
         let number = trimmed
             .strip_prefix("logical drive:")
             .or_else(|| trimmed.strip_prefix("logicaldrive "));
         if let Some(number) = number {
             let number = number.split_whitespace().next().unwrap_or_default();
-            volumes.push((format!("logical drive {number}"), Fields::of(SMART_ARRAY)));
-        } else if is_array(&trimmed) || is_heading(&line) {
-            // What follows belongs to no volume until the next one is named.
-            volumes.push((String::new(), Fields::of(SMART_ARRAY)));
+            volumes.push((
+                format!("logical drive {number}"),
+                Fields::with_synonyms(SMART_ARRAY),
+            ));
+        } else if is_array_heading(&trimmed) || is_heading(&line) {
+            // The following fields belong to no volume until the next heading.
+            volumes.push((String::new(), Fields::with_synonyms(SMART_ARRAY)));
         } else if let Some((_, fields)) = volumes.last_mut() {
             fields.add(&line);
         }
@@ -144,14 +144,14 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
 }
 
 fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
-    smart::modes(own, controller, keeps_no_writes(controller)).into(Volume {
-        // Some versions print the mount points behind it.
+    smart_cache::modes(own, controller, has_no_write_share(controller)).apply_to(Volume {
+        // Some versions append the mount points.
         node: first_word(own, "disk name")
             .filter(|node| node.starts_with("/dev/"))
             .map(str::to_owned),
-        wwn: own.get("unique identifier").and_then(wwn),
+        wwn: own.get("unique identifier").and_then(parse_wwn),
         disk_cache: disk_cache(controller),
-        ..Volume::unread(name)
+        ..Volume::name_only(name)
     })
 }
 
@@ -160,20 +160,20 @@ fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
 }
 
 /// `Cache Ratio: 100% Read / 0% Write`.
-fn keeps_no_writes(controller: &Fields) -> bool {
+fn has_no_write_share(controller: &Fields) -> bool {
     controller
         .get("cache ratio")
-        .is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
+        .is_some_and(|ratio| ratio.split('/').any(|part| normalise(part) == "0% write"))
 }
 
-/// Caches of the disks: one line for all of them, or in newer versions one for each kind of disk.
+/// One line for all disks, or in newer versions one per kind of disk.
 fn disk_cache(controller: &Fields) -> FieldReading<DiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS
         .into_iter()
         .filter(|key| controller.has(key))
         .map(|key| {
-            controller.said(key, |word| match word {
+            controller.parse_value(key, |word| match word {
                 "disabled" | "disable" => Some(DiskCache::Off),
                 "enabled" | "enable" => Some(DiskCache::On),
                 "default" => Some(DiskCache::DiskDefault),

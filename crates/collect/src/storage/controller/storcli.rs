@@ -1,5 +1,5 @@
-//! storcli and perccli: `/cALL show all J`, `/cALL/vALL show all J`, and where the JSON names no
-//! battery module, the tables of `/cX/cv show status` and `/cX/bbu show status`.
+//! storcli and perccli: `/cALL show all J`, `/cALL/vALL show all J`, and if the JSON has no battery
+//! module, the tables of `/cX/cv show status` and `/cX/bbu show status`.
 //!
 //! Output formats follow prometheus-community/node-exporter-textfile-collector-scripts
 //! (mock/fixtures) and thomas-krenn/check_lsi_raid. The same words are a state in one place and a
@@ -8,25 +8,29 @@
 
 use serde_json::Value;
 
-use super::ask::{ControllerList, ask};
-use super::fields::{self, Fields, plain};
+use super::fields::{self, Fields, normalise};
 use super::firmware;
-use super::json::{document, entries, number, response, rows, said, said_exactly, text};
-use super::names::MEGARAID;
-use super::said::{Adapter, FieldReading, Volume, in_force, is_absent, pci, worst, wwn};
+use super::json::{
+    controller_number, document, entries, parse_at, parse_exactly_at, response, rows, text_at,
+};
+use super::query::{ControllerList, run_command};
+use super::report::{
+    Adapter, FieldReading, Volume, default_write_mode, is_absent, parse_pci, parse_wwn, worst,
+};
+use super::synonyms::MEGARAID;
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
 use crate::host::{Host, Tool};
 
-/// Everything that is wanted of its controllers.
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     const ALL: &str = "/cALL show all J nolog";
-    let all = ask(host, tool, ALL)?;
-    let volumes = ask(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
+    let all = run_command(host, tool, ALL)?;
+    let volumes = run_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
     let mut adapters = parse(&all, &volumes);
     for number in lacks_module(&all) {
         let table = |part| {
-            ask(host, tool, &format!("/c{number}/{part} show status nolog")).unwrap_or_default()
+            run_command(host, tool, &format!("/c{number}/{part} show status nolog"))
+                .unwrap_or_default()
         };
         if let Some(adapter) = adapters.iter_mut().find(|adapter| adapter.name == number) {
             add_tables(adapter, &all, &table("cv"), &table("bbu"));
@@ -35,8 +39,7 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((adapters, ALL))
 }
 
-/// Reads the controllers from `/cALL show all J` and the properties of their volumes from
-/// `/cALL/vALL show all J`.
+/// `all` is `/cALL show all J`, `volumes` is `/cALL/vALL show all J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
     let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
         return Vec::new();
@@ -47,14 +50,15 @@ pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
 }
 
 fn adapter(entry: &Value, properties: &Value) -> Adapter {
-    let name = number(entry).unwrap_or_default();
+    let name = controller_number(entry).unwrap_or_default();
     let Some(data) = response(entry) else {
-        return Adapter::unread(name, FieldReading::missing("Response Data"));
+        return Adapter::name_only(name, FieldReading::missing("Response Data"));
     };
-    let found =
-        entries(properties).find(|other| number(other).is_some() && number(other) == number(entry));
+    let found = entries(properties).find(|other| {
+        controller_number(other).is_some() && controller_number(other) == controller_number(entry)
+    });
     let properties = found.and_then(response).unwrap_or(&Value::Null);
-    let bad_battery = said(
+    let bad_battery = parse_at(
         data,
         &["Defaults", "Cache When BBU Bad"],
         |word| match word {
@@ -65,11 +69,11 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
     );
     Adapter {
         name,
-        model: text(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
-        pci: text(data, &["Basics", "PCI Address"])
+        model: text_at(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
+        pci: text_at(data, &["Basics", "PCI Address"])
             .as_deref()
-            .and_then(pci),
-        battery: battery(data, module(data)),
+            .and_then(parse_pci),
+        battery: battery(data, module_state(data)),
         detail: None,
         volumes: rows(data, "VD LIST")
             .filter_map(|row| volume(row, data, properties, &bad_battery))
@@ -77,38 +81,39 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
     }
 }
 
-/// Controllers whose JSON names a battery but not its state, which the tables may hold.
+/// Controllers whose JSON has a battery without its state, which the tables may have.
 pub fn lacks_module(all: &[u8]) -> Vec<String> {
     let Some(all) = document(all) else {
         return Vec::new();
     };
     let lacks = |entry: &Value| {
         let data = response(entry)?;
-        let present = text(data, &["HwCfg", "BBU"])? == "Present";
+        let present = text_at(data, &["HwCfg", "BBU"])? == "Present";
         let named = ["Cachevault_Info", "BBU_Info"]
             .iter()
             .any(|key| data.get(key).is_some());
-        number(entry).filter(|_| present && !named)
+        controller_number(entry).filter(|_| present && !named)
     };
     entries(&all).filter_map(lacks).collect()
 }
 
-/// Fills in the tables' account of a module that the JSON lacks.
+/// Adds a module's state from the tables.
 pub fn add_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table: &[u8]) {
     let Some(all) = document(all) else { return };
-    let entry = entries(&all).find(|entry| number(entry).as_deref() == Some(&adapter.name));
+    let entry =
+        entries(&all).find(|entry| controller_number(entry).as_deref() == Some(&adapter.name));
     if let Some(data) = entry.and_then(response) {
-        adapter.battery = battery(data, table(flash, battery_table));
+        adapter.battery = battery(data, state_from_tables(flash, battery_table));
     }
 }
 
-/// State of the module as `Cachevault_Info` (flash) or `BBU_Info` (battery) say it.
-fn module(data: &Value) -> FieldReading<Battery> {
+/// From `Cachevault_Info` (flash) or `BBU_Info` (battery).
+fn module_state(data: &Value) -> FieldReading<Battery> {
     let modules = ["Cachevault_Info", "BBU_Info"]
         .into_iter()
         .flat_map(|key| rows(data, key));
     let states: Vec<FieldReading<Battery>> = modules
-        .map(|module| said(module, &["State"], firmware::state))
+        .map(|module| parse_at(module, &["State"], firmware::parse_state))
         .collect();
     if states.is_empty() {
         FieldReading::missing("Cachevault_Info or BBU_Info")
@@ -117,36 +122,34 @@ fn module(data: &Value) -> FieldReading<Battery> {
     }
 }
 
-/// All accounts of the battery together: whether it is there, its module's state, and the
-/// firmware's number.
+/// The worst of presence, module state and state code, unless presence and module contradict.
 fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery> {
-    let present = said(data, &["HwCfg", "BBU"], |word| match word {
+    let present = parse_at(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(Battery::Healthy),
         "absent" => Some(Battery::Absent),
         "faulty" => Some(Battery::Failed),
         _ => None,
     });
-    if present.is().is_some_and(is_absent) {
-        return if module.is().is_none_or(is_absent) {
+    if present.value().is_some_and(is_absent) {
+        return if module.value().is_none_or(is_absent) {
             present
         } else {
-            FieldReading::disputed("`HwCfg/BBU` is `Absent` although a module is listed")
+            FieldReading::conflicting("`HwCfg/BBU` is `Absent` although a module is listed")
         };
     }
-    let status = match text(data, &["Status", "BBU Status"]) {
+    let status = match text_at(data, &["Status", "BBU Status"]) {
         None => FieldReading::missing("Status/BBU Status"),
-        Some(code) => match (code.parse(), firmware::state(&plain(&code))) {
-            (Ok(number), _) => firmware::number(number),
-            (Err(_), Some(state)) => FieldReading::Is(state),
+        Some(code) => match (code.parse(), firmware::parse_state(&normalise(&code))) {
+            (Ok(number), _) => firmware::parse_state_code(number),
+            (Err(_), Some(state)) => FieldReading::Value(state),
             (Err(_), None) => FieldReading::unknown("Status/BBU Status", &code),
         },
     };
     worst([present, module, status])
 }
 
-/// The tables of `/cX/cv show status` and `/cX/bbu show status`: a property and its value in
-/// columns.
-fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
+/// From `/cX/cv show status` and `/cX/bbu show status`: columns of property and value.
+fn state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
     const PROPERTIES: &[&str] = &[
         "state",
         "charging status",
@@ -161,9 +164,9 @@ fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
         "cache offload premium feature required",
     ];
     let read = |answer: &[u8]| {
-        let mut fields = Fields::of(MEGARAID);
+        let mut fields = Fields::with_synonyms(MEGARAID);
         for line in fields::lines(answer) {
-            let line = plain(&line);
+            let line = normalise(&line);
             let value = |property: &&'static str| {
                 let property: &'static str = property;
                 Some((
@@ -173,10 +176,10 @@ fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
             };
             let others = MEGARAID.iter().flat_map(|row| row.iter());
             if let Some((property, value)) = PROPERTIES.iter().chain(others).find_map(value) {
-                // Temperature and voltage stand above as measured values, below as judged ones.
+                // Temperature and voltage come first as measured values, then as flags.
                 let measured = value.bytes().next().is_some_and(|b| b.is_ascii_digit());
                 if !measured {
-                    fields.put(property, value);
+                    fields.insert(property, value);
                 }
             }
         }
@@ -185,13 +188,13 @@ fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
     let (flash, battery) = (read(flash), read(battery));
     let of_flash = flash.has("state").then(|| {
         worst([
-            flash.said("state", firmware::state),
+            flash.parse_value("state", firmware::parse_state),
             firmware::replacement(&flash),
         ])
     });
     let of_battery = battery.has("battery state").then(|| {
         worst([
-            battery.said("battery state", firmware::state),
+            battery.parse_value("battery state", firmware::parse_state),
             firmware::flags(&battery),
         ])
     });
@@ -209,14 +212,14 @@ fn volume(
     properties: &Value,
     bad_battery: &FieldReading<OnFailure>,
 ) -> Option<Volume> {
-    let name = text(row, &["DG/VD"])?;
+    let name = text_at(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
     let target: u32 = number.parse().ok()?;
     let own = properties
         .get(format!("VD{number} Properties"))
         .unwrap_or(&Value::Null);
-    let now = said_exactly(row, &["Cache"], write_mode);
-    let set = said(own, &["Write Cache(initial setting)"], |word| {
+    let now = parse_exactly_at(row, &["Cache"], write_mode);
+    let set = parse_at(own, &["Write Cache(initial setting)"], |word| {
         match word.replace(' ', "").as_str() {
             "writeback" => Some(Policy::WriteBack),
             "writethrough" => Some(Policy::WriteThrough),
@@ -227,13 +230,13 @@ fn volume(
         }
     });
     let (policy, in_force) = policies(&set, &now);
-    let on_failure = match (policy.is(), bad_battery.is()) {
+    let on_failure = match (policy.value(), bad_battery.value()) {
         (
             Some(Policy::AlwaysWriteBack),
             Some(OnFailure::Stays | OnFailure::WriteThrough) | None,
         )
         | (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::Stays)) => {
-            FieldReading::Is(OnFailure::Stays)
+            FieldReading::Value(OnFailure::Stays)
         }
         (
             Some(Policy::WriteBack | Policy::WriteThrough) | None,
@@ -242,8 +245,10 @@ fn volume(
     };
     Some(Volume {
         target: Some(target),
-        node: text(own, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
-        wwn: text(own, &["SCSI NAA Id"]).as_deref().and_then(wwn),
+        node: text_at(own, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
+        wwn: text_at(own, &["SCSI NAA Id"])
+            .as_deref()
+            .and_then(parse_wwn),
         policy,
         in_force,
         on_failure,
@@ -271,37 +276,44 @@ fn write_mode(code: &str) -> Option<Policy> {
     }
 }
 
-/// The configured policy and the policy in force, from the initial setting and the current list.
+/// Configured and current policy, from the initial setting and the current list.
 pub fn policies(
     set: &FieldReading<Policy>,
     now: &FieldReading<Policy>,
 ) -> (FieldReading<Policy>, FieldReading<WriteMode>) {
-    let disputed = || format!("set to `{}`, shown as `{}`", show(set), show(now));
-    let shown = now.clone().map(in_force);
+    let disputed = || {
+        format!(
+            "set to `{}`, shown as `{}`",
+            policy_word(set),
+            policy_word(now)
+        )
+    };
+    let shown = now.clone().map(default_write_mode);
     match now {
-        FieldReading::Is(Policy::AlwaysWriteBack) => (now.clone(), shown),
-        FieldReading::Is(Policy::WriteBack) => match set {
-            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack)
-            | FieldReading::Gap(..) => (set.clone(), shown),
-            FieldReading::Is(Policy::WriteThrough) => (FieldReading::disputed(disputed()), shown),
+        FieldReading::Value(Policy::AlwaysWriteBack) => (now.clone(), shown),
+        FieldReading::Value(Policy::WriteBack) => match set {
+            FieldReading::Value(Policy::WriteBack | Policy::AlwaysWriteBack)
+            | FieldReading::Missing(..) => (set.clone(), shown),
+            FieldReading::Value(Policy::WriteThrough) => {
+                (FieldReading::conflicting(disputed()), shown)
+            }
         },
-        FieldReading::Is(Policy::WriteThrough) | FieldReading::Gap(..) => match set {
-            FieldReading::Is(Policy::AlwaysWriteBack) => {
-                (set.clone(), FieldReading::disputed(disputed()))
+        FieldReading::Value(Policy::WriteThrough) | FieldReading::Missing(..) => match set {
+            FieldReading::Value(Policy::AlwaysWriteBack) => {
+                (set.clone(), FieldReading::conflicting(disputed()))
             }
-            FieldReading::Is(Policy::WriteBack | Policy::WriteThrough) | FieldReading::Gap(..) => {
-                (set.clone().only_if(now), shown.only_if(set))
-            }
+            FieldReading::Value(Policy::WriteBack | Policy::WriteThrough)
+            | FieldReading::Missing(..) => (set.clone().only_if(now), shown.only_if(set)),
         },
     }
 }
 
-fn show(said: &FieldReading<Policy>) -> &'static str {
-    said.is().map_or("?", Choice::word)
+fn policy_word(said: &FieldReading<Policy>) -> &'static str {
+    said.value().map_or("?", Choice::as_str)
 }
 
 fn disk_cache(own: &Value) -> FieldReading<DiskCache> {
-    said(own, &["Disk Cache Policy"], |word| match word {
+    parse_at(own, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),
         "disk's default" => Some(DiskCache::DiskDefault),
@@ -309,12 +321,11 @@ fn disk_cache(own: &Value) -> FieldReading<DiskCache> {
     })
 }
 
-/// The cache of an SSD that caches for the volume (CacheCade), in newer versions: always a gap, as
-/// its own cache is not printed.
+/// A CacheCade SSD in newer versions: always missing, because its own cache is not printed.
 fn ssd_cache(row: &Value) -> Option<FieldReading<DiskCache>> {
     let key = "Cac";
     row.get(key)?;
-    Some(said(row, &[key], |word| {
+    Some(parse_at(row, &[key], |word| {
         Some(if word == "-" {
             DiskCache::Off
         } else {
@@ -323,12 +334,12 @@ fn ssd_cache(row: &Value) -> Option<FieldReading<DiskCache>> {
     }))
 }
 
-/// The disk caches of a drive group as the table of drive groups says them (`PDC`).
+/// The disk caches of a drive group, from its column `PDC`.
 pub fn group_cache(data: &Value, group: &str) -> FieldReading<DiskCache> {
     let of_group =
-        rows(data, "TOPOLOGY").filter(|row| text(row, &["DG"]).as_deref() == Some(group));
+        rows(data, "TOPOLOGY").filter(|row| text_at(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
-        said(row, &["PDC"], |word| match word {
+        parse_at(row, &["PDC"], |word| match word {
             "dsbl" => Some(DiskCache::Off),
             "enbl" => Some(DiskCache::On),
             "dflt" => Some(DiskCache::DiskDefault),

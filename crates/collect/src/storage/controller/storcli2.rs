@@ -3,27 +3,30 @@
 //!
 //! Output formats follow scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko
 //! (mpi3mr); `WB`, `WT` and `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The
-//! envelope is that of storcli, but every key inside has moved. *Cache When BBU Bad* (its names are
-//! in `names`) is gone: `WB` falls back without an energy pack and `AWB` does not.
+//! envelope is storcli's, but every key inside moved. Without *Cache When BBU Bad*, `WB` falls back
+//! without an energy pack and `AWB` does not.
 
 use serde_json::Value;
 
-use super::ask::{ControllerList, ask};
-use super::json::{document, entries, number, response, rows, said, said_exactly, text};
-use super::said::{Adapter, FieldReading, Volume, is_absent, on_failure, pci, worst, wwn};
+use super::json::{
+    controller_number, document, entries, parse_at, parse_exactly_at, response, rows, text_at,
+};
+use super::query::{ControllerList, run_command};
+use super::report::{
+    Adapter, FieldReading, Volume, behaviour_on_failure, is_absent, parse_pci, parse_wwn, worst,
+};
 use super::storcli::{group_cache, policies};
 use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
 use crate::host::{Host, Tool};
 
-/// Everything that is wanted of its controllers.
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     const ALL: &str = "/call show all nolog J";
-    let all = ask(host, tool, ALL)?;
-    let volumes = ask(host, tool, "/call/vall show all nolog J").unwrap_or_default();
+    let all = run_command(host, tool, ALL)?;
+    let volumes = run_command(host, tool, "/call/vall show all nolog J").unwrap_or_default();
     Ok((parse(&all, &volumes), ALL))
 }
 
-/// Reads the controllers from `show all` of the controllers and of their volumes.
+/// `all` and `volumes` are `show all` of controllers and volumes.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
     let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
         return Vec::new();
@@ -34,19 +37,20 @@ pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
 }
 
 fn adapter(entry: &Value, volumes: &Value) -> Adapter {
-    let name = number(entry).unwrap_or_default();
+    let name = controller_number(entry).unwrap_or_default();
     let Some(data) = response(entry) else {
-        return Adapter::unread(name, FieldReading::missing("Response Data"));
+        return Adapter::name_only(name, FieldReading::missing("Response Data"));
     };
-    let found =
-        entries(volumes).find(|other| number(other).is_some() && number(other) == number(entry));
+    let found = entries(volumes).find(|other| {
+        controller_number(other).is_some() && controller_number(other) == controller_number(entry)
+    });
     let volumes = found.and_then(response).unwrap_or(&Value::Null);
     Adapter {
         name,
-        model: text(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
-        pci: text(data, &["HostInterface", "PCI Address"])
+        model: text_at(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
+        pci: text_at(data, &["HostInterface", "PCI Address"])
             .as_deref()
-            .and_then(pci),
+            .and_then(parse_pci),
         battery: battery(data),
         detail: None,
         volumes: rows(data, "VD LIST")
@@ -55,32 +59,32 @@ fn adapter(entry: &Value, volumes: &Value) -> Adapter {
     }
 }
 
-/// Whether there is an energy pack, and its state.
+/// Presence and state of the energy pack.
 fn battery(data: &Value) -> FieldReading<Battery> {
-    let present = said(data, &["HwCfg", "BBU"], |word| match word {
+    let present = parse_at(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(Battery::Healthy),
         "absent" => Some(Battery::Absent),
         _ => None,
     });
     let packs: Vec<FieldReading<Battery>> = rows(data, "BBU_Info")
-        .map(|pack| said(pack, &["Status"], state))
+        .map(|pack| parse_at(pack, &["Status"], parse_state))
         .collect();
     let packs = if packs.is_empty() {
         FieldReading::missing("BBU_Info")
     } else {
         worst(packs)
     };
-    if present.is().is_some_and(is_absent) {
-        return if packs.is().is_none_or(is_absent) {
+    if present.value().is_some_and(is_absent) {
+        return if packs.value().is_none_or(is_absent) {
             present
         } else {
-            FieldReading::disputed("`HwCfg/BBU` is `Absent` although a pack is listed")
+            FieldReading::conflicting("`HwCfg/BBU` is `Absent` although a pack is listed")
         };
     }
     worst([present, packs])
 }
 
-fn state(word: &str) -> Option<Battery> {
+fn parse_state(word: &str) -> Option<Battery> {
     match word {
         "optimal" => Some(Battery::Healthy),
         "critical" | "failed" => Some(Battery::Failed),
@@ -94,39 +98,41 @@ fn state(word: &str) -> Option<Battery> {
 }
 
 fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
-    let name = text(row, &["DG/VD"])?;
+    let name = text_at(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
-    let same = |other: &&Value| text(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
+    let same = |other: &&Value| text_at(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
     let own = rows(volumes, "Virtual Drives")
         .find(same)
         .unwrap_or(&Value::Null);
     let set = mode(row, own, "DefaultCache");
     let now = mode(row, own, "CurrentCache");
     let (policy, in_force) = policies(&set, &now);
-    let in_force = if holds(row, own) {
-        FieldReading::Is(WriteMode::WriteBack)
+    let in_force = if is_write_back(row, own) {
+        FieldReading::Value(WriteMode::WriteBack)
     } else {
         in_force
     };
-    let on_failure = policy.clone().map(on_failure);
+    let on_failure = policy.clone().map(behaviour_on_failure);
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
-        node: text(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
-        wwn: text(properties, &["SCSI NAA Id"]).as_deref().and_then(wwn),
+        node: text_at(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
+        wwn: text_at(properties, &["SCSI NAA Id"])
+            .as_deref()
+            .and_then(parse_wwn),
         policy,
         on_failure: on_failure.only_if(&now),
         in_force,
         disk_cache: worst([disk_cache(properties), group_cache(data, group)]),
-        ..Volume::unread(format!("VD {number}"))
+        ..Volume::name_only(format!("VD {number}"))
     })
 }
 
-/// The write mode of a volume, which both answers show under one key.
+/// Both answers show it under the same key.
 fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
-    let listed = said_exactly(row, &[key], write_mode);
-    let shown = said_exactly(own, &["VD Info", key], write_mode);
-    match (listed.is(), shown.is()) {
-        // One answer alone suffices to show that writes are always held back.
+    let listed = parse_exactly_at(row, &[key], write_mode);
+    let shown = parse_exactly_at(own, &["VD Info", key], write_mode);
+    match (listed.value(), shown.value()) {
+        // One answer is enough for *always write back*.
         (
             Some(Policy::AlwaysWriteBack),
             Some(Policy::AlwaysWriteBack | Policy::WriteBack | Policy::WriteThrough) | None,
@@ -136,7 +142,7 @@ fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
         }
         (Some(Policy::WriteBack), Some(Policy::WriteThrough))
         | (Some(Policy::WriteThrough), Some(Policy::WriteBack)) => {
-            FieldReading::disputed(format!("`{key}` is said in two ways"))
+            FieldReading::conflicting(format!("`{key}` has two different values"))
         }
         (
             Some(Policy::WriteBack | Policy::WriteThrough) | None,
@@ -145,16 +151,16 @@ fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
     }
 }
 
-/// *Write back* is believed of one answer, *write through* only of both.
-fn holds(row: &Value, own: &Value) -> bool {
+/// *Write back* counts if one answer has it, *write through* only if both do.
+fn is_write_back(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
     let accounts = [
-        said_exactly(row, &[key], write_mode),
-        said_exactly(own, &["VD Info", key], write_mode),
+        parse_exactly_at(row, &[key], write_mode),
+        parse_exactly_at(own, &["VD Info", key], write_mode),
     ];
     accounts
         .iter()
-        .filter_map(FieldReading::is)
+        .filter_map(FieldReading::value)
         .any(|policy| !matches!(policy, Policy::WriteThrough))
 }
 
@@ -169,7 +175,7 @@ fn write_mode(code: &str) -> Option<Policy> {
 }
 
 fn disk_cache(properties: &Value) -> FieldReading<DiskCache> {
-    said(properties, &["Disk Cache Policy"], |word| match word {
+    parse_at(properties, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),
         "default" => Some(DiskCache::DiskDefault),

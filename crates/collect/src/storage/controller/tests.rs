@@ -1,5 +1,5 @@
-//! Machines with one disk behind a controller, from the tool's answer to the facts; and the central
-//! property: whatever is removed from an answer, nothing becomes safer.
+//! Hosts with one disk behind a controller, from the tool's answer to the facts. The central
+//! property: nothing becomes safer by removing parts of an answer.
 
 mod changes;
 mod machine;
@@ -9,15 +9,15 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use self::changes::changes;
-use self::machine::{ALL, HEALTHY, Machine, words};
+use self::machine::{ALL, HEALTHY, Machine, controller_columns};
 use super::samples::*;
-use super::{COLLECTOR, WORDS};
+use super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
 use crate::facts::catalog::controller;
-use crate::facts::{Reading, Remedy, Subject, Why};
+use crate::facts::{Reading, Remedy, Subject, UnknownReason};
 use crate::host::{RecordedHost, RecordingHost, Tool};
 
-/// Words that would count as safe, in the order of [`WORDS`].
+/// Values that count as safe, in the order of [`REPORTED_FACTS`].
 const SAFE: [&[&str]; 5] = [
     &["healthy"],
     &["write back", "write through"],
@@ -26,7 +26,7 @@ const SAFE: [&[&str]; 5] = [
     &["off"],
 ];
 
-/// The first word that is safe and was not there before.
+/// The first fact that became safe.
 fn safer(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
     (0..5).find(|&i| SAFE[i].contains(&after[i].as_str()) && after[i] != before[i])
 }
@@ -34,7 +34,7 @@ fn safer(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
 #[test]
 fn a_healthy_controller_is_told_by_every_tool() {
     for machine in Machine::all() {
-        assert_eq!(machine.words(), HEALTHY, "{:?}", machine.answers[0].0);
+        assert_eq!(machine.columns(), HEALTHY, "{:?}", machine.answers[0].0);
     }
     let facts = Machine::storcli().facts(&Request::default(), true);
     let disk = Subject::device("sda");
@@ -55,15 +55,20 @@ fn a_healthy_controller_is_told_by_every_tool() {
 #[test]
 fn every_state_and_policy_is_understood() {
     for (machine, old, new, fact, word) in changes() {
-        let changed = machine.but(old, new);
-        assert_eq!(changed.words()[fact], word, "{}: {new}", WORDS[fact].name);
+        let changed = machine.with_replaced(old, new);
+        assert_eq!(
+            changed.columns()[fact],
+            word,
+            "{}: {new}",
+            REPORTED_FACTS[fact].name
+        );
     }
 }
 
-/// A maker's other names for one thing are read as its own, in the answers of every family.
+/// Synonyms of keys give the same facts, for every family.
 #[test]
 fn every_name_of_one_thing_is_read_alike() {
-    use super::names::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
+    use super::synonyms::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
     let mut tried = 0;
     for machine in Machine::all() {
         let tool = machine.answers[0].0;
@@ -83,15 +88,19 @@ fn every_name_of_one_thing_is_read_alike() {
                     *answer = with_name(answer, old, new);
                 }
                 tried += usize::from(renamed.answers != machine.answers);
-                assert_eq!(renamed.words(), HEALTHY, "{}: {old} as {new}", tool.name());
+                assert_eq!(
+                    renamed.columns(),
+                    HEALTHY,
+                    "{}: {old} as {new}",
+                    tool.name()
+                );
             }
         }
     }
     assert!(tried > 40, "{tried}");
 }
 
-/// An answer with another name of a key: quoted in JSON, at the beginning of a line or behind a
-/// comma in text.
+/// An answer with a key renamed: quoted in JSON, at the start of a line or after a comma in text.
 fn with_name(answer: &str, old: &str, new: &str) -> String {
     let quoted = answer.replace(&format!("\"{old}\""), &format!("\"{new}\""));
     let line = |line: &str| {
@@ -111,7 +120,7 @@ fn with_name(answer: &str, old: &str, new: &str) -> String {
     quoted.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Every document that lacks one key or one element of the original.
+/// All documents without one key or element.
 fn without_one(value: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     match value {
@@ -144,7 +153,7 @@ fn without_one(value: &Value) -> Vec<Value> {
     all
 }
 
-/// Every answer that lacks one key or one line of the original.
+/// All answers without one key or line.
 fn smaller_answers(answer: &str) -> Vec<String> {
     if let Ok(document) = serde_json::from_str::<Value>(answer) {
         return without_one(&document)
@@ -160,7 +169,7 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 #[test]
 #[ignore = "exhaustive"]
 fn taking_anything_away_makes_nothing_safer() {
-    // A line that not all firmware prints counts only where it is present.
+    // Not all firmware prints these lines.
     const NOT_EVERYWHERE: [&str; 11] = [
         "Global Physical",
         "Over temperature",
@@ -178,12 +187,12 @@ fn taking_anything_away_makes_nothing_safer() {
     let changed = changes()
         .into_iter()
         .filter(|(_, _, new, ..)| !not_everywhere(new));
-    let changed = changed.map(|(machine, old, new, ..)| machine.but(old, new));
+    let changed = changed.map(|(machine, old, new, ..)| machine.with_replaced(old, new));
     for machine in Machine::all().into_iter().chain(changed) {
-        let before = machine.words();
+        let before = machine.columns();
         for which in 0..machine.answers.len() {
             for answer in smaller_answers(&machine.answers[which].2) {
-                let after = machine.clone().with_answer(which, answer.clone()).words();
+                let after = machine.clone().with_answer(which, answer.clone()).columns();
                 let wrong = safer(&before, &after);
                 assert!(wrong.is_none(), "{before:?} became {after:?} by\n{answer}");
             }
@@ -191,7 +200,7 @@ fn taking_anything_away_makes_nothing_safer() {
     }
 }
 
-/// Two controllers: the disk's own, and a worse one that may be lost or found anywhere.
+/// Two controllers: the disk's own, and a worse one whose entry may move or be lost.
 #[test]
 fn nothing_is_taken_over_from_another_controller() {
     let of_other = |text: &str| {
@@ -205,7 +214,7 @@ fn nothing_is_taken_over_from_another_controller() {
             |text: &str| serde_json::from_str::<Value>(text).unwrap()["Controllers"][0].clone();
         serde_json::json!({ "Controllers": [list(other), list(text)] }).to_string()
     };
-    // sda is behind a controller without battery; the healthy one is somebody else's.
+    // sda is behind a controller without battery; the healthy one has other disks.
     let bad = STORCLI_ALL
         .replace("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"")
         .replace("\"Cachevault_Info\"", "\"Other\"")
@@ -214,14 +223,14 @@ fn nothing_is_taken_over_from_another_controller() {
     let mut machine = Machine::storcli();
     machine.answers[0].2 = both(&bad, &of_other(STORCLI_ALL));
     machine.answers[1].2 = both(STORCLI_VOLUMES, &of_other(STORCLI_VOLUMES));
-    let before = machine.words();
+    let before = machine.columns();
     assert_eq!(
         before,
         ["absent", "always write back", "write back", "stays", "on"]
     );
     for which in 0..2 {
         for answer in smaller_answers(&machine.answers[which].2) {
-            let after = machine.clone().with_answer(which, answer.clone()).words();
+            let after = machine.clone().with_answer(which, answer.clone()).columns();
             assert!(
                 safer(&before, &after).is_none(),
                 "{before:?} became {after:?} by\n{answer}"
@@ -236,7 +245,7 @@ fn what_a_controller_passes_on_is_not_protected_by_it() {
         address: "0:0:5:0",
         ..Machine::storcli()
     };
-    assert_eq!(jbod.words(), ["?"; 5]);
+    assert_eq!(jbod.columns(), ["?"; 5]);
     let facts = jbod.facts(&Request::default(), true);
     assert_eq!(
         facts
@@ -244,14 +253,14 @@ fn what_a_controller_passes_on_is_not_protected_by_it() {
             .as_deref(),
         Some("none")
     );
-    // In HBA mode disks have their own names, and none is listed as a volume.
+    // In HBA mode disks have their own models, and none is listed as a volume.
     let hba = Machine {
         model: "HP EG0300FBDBR",
         wwid: "naa.5000c50012345678",
         ..Machine::ssacli()
     };
-    let hba = hba.but("/dev/sda", "/dev/sdb");
-    assert_eq!(hba.words(), ["?"; 5]);
+    let hba = hba.with_replaced("/dev/sda", "/dev/sdb");
+    assert_eq!(hba.columns(), ["?"; 5]);
     let facts = hba.facts(&Request::default(), true);
     assert_eq!(
         facts
@@ -274,7 +283,7 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
     assert!(matches!(
         denied,
         Reading::Unknown {
-            why: Why::Denied,
+            why: UnknownReason::Denied,
             remedy: Some(Remedy::RunAsRoot),
             ..
         }
@@ -329,7 +338,7 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
     assert!(matches!(
         reading(&machine, &without, true),
         Reading::Unknown {
-            why: Why::NotCollected,
+            why: UnknownReason::NotCollected,
             ..
         }
     ));
@@ -345,10 +354,10 @@ fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
     let mut machine = Machine::megacli();
     let none = r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
     machine.answers.push((Tool::Storcli, ALL, none.to_owned()));
-    assert_eq!(machine.words(), HEALTHY);
+    assert_eq!(machine.columns(), HEALTHY);
 }
 
-/// A masked capture of the controllers names no hardware, and yields the same facts.
+/// A masked capture identifies no hardware and gives the same facts.
 #[test]
 fn masked_captures_tell_the_same_of_nobodys_hardware() {
     let identities = [
@@ -394,8 +403,8 @@ fn masked_captures_tell_the_same_of_nobodys_hardware() {
             &Request::default(),
             &mut replayed,
         );
-        assert_eq!(words(&replayed), words(&facts));
-        assert_eq!(words(&replayed), HEALTHY);
+        assert_eq!(controller_columns(&replayed), controller_columns(&facts));
+        assert_eq!(controller_columns(&replayed), HEALTHY);
     }
     assert!(told >= identities.len(), "the answers held them before");
 }
@@ -413,7 +422,7 @@ proptest! {
         super::arcconf::count(&answer);
     }
 
-    /// An unknown line changes nothing, wherever it stands.
+    /// An unknown line changes nothing, at any position.
     #[test]
     fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
         let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), Machine::smartraid(), Machine::arcconf_two("0:0:0:0")];
@@ -422,10 +431,10 @@ proptest! {
         let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
         lines.insert(at.index(lines.len() + 1), &line);
         let answer = lines.join("\n");
-        prop_assert_eq!(machine.with_answer(last, answer).words(), HEALTHY.map(str::to_owned));
+        prop_assert_eq!(machine.with_answer(last, answer).columns(), HEALTHY.map(str::to_owned));
     }
 
-    /// A value that is something else makes nothing safer.
+    /// A changed value makes nothing safer.
     #[test]
     fn other_values_make_nothing_safer(at: prop::sample::Index, word in prop_oneof![Just("null"), Just("[]"), Just("-1"), Just("\"\""), Just("{}"), Just("\"~\"")]) {
         let starts: Vec<usize> = STORCLI_ALL.match_indices(" : ").map(|(i, _)| i + 3).collect();
@@ -438,17 +447,17 @@ proptest! {
         };
         let answer = format!("{}{word}{}", &STORCLI_ALL[..start], &rest[end..]);
         let machine = Machine::storcli();
-        let after = machine.clone().with_answer(0, answer).words();
-        prop_assert!(safer(&machine.words(), &after).is_none());
+        let after = machine.clone().with_answer(0, answer).columns();
+        prop_assert!(safer(&machine.columns(), &after).is_none());
     }
 }
 
-/// An external storage system stands between controllers; its battery is not theirs.
+/// The battery of an external storage system between controllers is not theirs.
 #[test]
 fn what_another_storage_system_has_is_not_the_controllers() {
     let elsewhere = "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
     let machine = Machine::ssacli();
-    let with = |detail: String| machine.clone().with_answer(0, detail).words();
+    let with = |detail: String| machine.clone().with_answer(0, detail).columns();
     let without = SSACLI_DETAIL.replace(
         "   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n",
         "",
@@ -458,23 +467,22 @@ fn what_another_storage_system_has_is_not_the_controllers() {
     assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
 }
 
-/// The caches of disks count only for the volume that stands on them.
+/// Disk caches count only for the volume of these disks.
 #[test]
 fn the_disks_of_other_volumes_say_nothing() {
     let [own, other] = ["0:0:0:0", "0:0:1:0"].map(Machine::arcconf_two);
-    assert_eq!(own.words(), HEALTHY);
+    assert_eq!(own.columns(), HEALTHY);
     assert_eq!(
-        other.words(),
+        other.columns(),
         ["healthy", "write back", "write back", "write through", "on"]
     );
     for answer in smaller_answers(ARCCONF_TWO) {
-        let words = other.clone().with_answer(0, answer.clone()).words();
+        let words = other.clone().with_answer(0, answer.clone()).columns();
         assert!(words[4] != "off", "{answer}");
     }
 }
 
-/// Serial numbers that people masked, and places in every notation: each volume still has its own
-/// disks.
+/// With masked serial numbers and every notation of ports, each volume keeps its own disks.
 #[test]
 fn disks_are_found_by_place_where_serial_numbers_are_masked() {
     let places = [
@@ -506,7 +514,7 @@ fn disks_are_found_by_place_where_serial_numbers_are_masked() {
                 let caches = ["0:0:0:0", "0:0:1:0"].map(|at| {
                     Machine::arcconf_two(at)
                         .with_answer(0, answer.clone())
-                        .words()[4]
+                        .columns()[4]
                         .clone()
                 });
                 assert_eq!(caches, ["off", "on"], "{member} {mask}");
@@ -515,8 +523,7 @@ fn disks_are_found_by_place_where_serial_numbers_are_masked() {
     }
 }
 
-/// A disk that is gone from the list makes no volume's caches better, with or without serial
-/// numbers.
+/// A disk missing from the list makes no volume look safer, with or without serial numbers.
 #[test]
 fn a_lost_disk_makes_no_cache_better() {
     let (head, list) = ARCCONF_TWO.split_once("      Device #0\n").unwrap();
@@ -539,7 +546,7 @@ fn a_lost_disk_makes_no_cache_better() {
             for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
                 let cache = Machine::arcconf_two(at)
                     .with_answer(0, answer.clone())
-                    .words()[4]
+                    .columns()[4]
                     .clone();
                 let may_be_off = at == "0:0:0:0" && left_out & own == 0;
                 assert!(cache != "off" || may_be_off, "{at} {left_out:b} {mask:?}");
@@ -548,10 +555,10 @@ fn a_lost_disk_makes_no_cache_better() {
     }
 }
 
-/// Where the interlock opens, every word alone lets it: no two that close it open it together.
+/// If the interlock opens, it opens for each fact alone: no two closing facts open it together.
 #[test]
 fn no_two_deviations_come_to_what_opens_the_interlock() {
-    let opens = |machine: &Machine| machine.words() == HEALTHY;
+    let opens = |machine: &Machine| machine.columns() == HEALTHY;
     let all: Vec<_> = changes()
         .into_iter()
         .map(|(machine, old, new, ..)| (machine, old, new))
@@ -564,7 +571,7 @@ fn no_two_deviations_come_to_what_opens_the_interlock() {
     };
     let (mut alone, mut pairs) = (0, 0);
     for (at, (machine, old, new)) in all.iter().enumerate() {
-        let first = machine.clone().but(old, new);
+        let first = machine.clone().with_replaced(old, new);
         alone += usize::from(opens(&first));
         let same =
             |other: &Machine| other.answers == machine.answers && other.address == machine.address;
@@ -574,9 +581,10 @@ fn no_two_deviations_come_to_what_opens_the_interlock() {
             .filter(|(other, also, _)| same(other) && also != old && says(&first, also))
         {
             let second = machine.clone();
-            let fine = opens(&first) && says(&second, also) && opens(&second.but(also, then));
+            let fine =
+                opens(&first) && says(&second, also) && opens(&second.with_replaced(also, then));
             assert!(
-                fine || !opens(&first.clone().but(also, then)),
+                fine || !opens(&first.clone().with_replaced(also, then)),
                 "{old:?} {new:?} {also:?} {then:?}"
             );
             pairs += 1;

@@ -1,117 +1,113 @@
-//! The capacitor of an NVMe drive: log page C0h of the OCP Datacenter NVMe SSD Specification
-//! (*SMART / Health Information Extended*), as nvme-cli dumps any log page.
+//! The power-loss capacitor of an NVMe drive: log page C0h of the OCP Datacenter NVMe SSD
+//! Specification (*SMART / Health Information Extended*), as nvme-cli dumps any log page.
 //!
-//! C0h is among the identifiers that every maker may use in its own way, so the page counts only
-//! with its GUID and a published version. Log page C6h lists a drive's components, and feature C6h
-//! is the interval between checks of the capacitor; neither says how the capacitor is, and neither
-//! is read. Feature C2h says what the drive is set to do when it fails, which is a setting and no
-//! observation.
+//! C0h is vendor-specific, so the page counts only with its GUID and a published version. Log page
+//! C6h (components), feature C6h (interval of capacitor checks) and feature C2h (what the drive
+//! does when the capacitor fails) do not show its state, so they are not read.
 
-use super::questions::{DriveFacts, Questions, unknown};
+use super::drive_query::{DriveFacts, DriveQuery, refusal_as};
 use crate::facts::catalog::device::{self, Capacitor};
-use crate::facts::{Reading, Value, Why};
+use crate::facts::{Reading, UnknownReason, Value};
 use crate::host::Tool;
 
-/// Before the disk's node.
-const QUESTION: [&str; 5] = ["get-log", "-i", "0xc0", "-l", "512"];
+/// The node of the disk follows.
+const GET_LOG_ARGUMENTS: [&str; 5] = ["get-log", "-i", "0xc0", "-l", "512"];
 
-/// Bytes of the page.
 const LENGTH: usize = 512;
 
-/// Bytes of a line in a dump.
-const WIDTH: usize = 16;
+/// Bytes per line of a dump.
+const DUMP_WIDTH: usize = 16;
 
-/// The page's GUID, as it lies in the page (bytes 496 to 511).
+/// Bytes 496 to 511, in page order.
 const GUID: [u8; 16] = [
     0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf,
 ];
 
-/// Versions of the page in the specification's versions 1.0, 2.0 and 2.5; what is read here lies in
-/// the same place in all.
+/// Page versions of specification 1.0, 2.0 and 2.5; the fields used are at the same offsets in all.
 const VERSIONS: [u64; 3] = [2, 3, 4];
 
-/// The value of Capacitor Health for a drive without one.
+/// Capacitor Health of a drive without capacitor.
 const NO_CAPACITOR: u64 = 0xffff;
 
-pub fn ask(questions: &Questions, drive: &mut DriveFacts) {
-    let answer = match questions.ask(Tool::Nvme, &QUESTION, drive) {
+pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
+    let answer = match questions.run_tool(Tool::Nvme, &GET_LOG_ARGUMENTS, drive) {
         Ok(answer) => answer,
-        // nvme-cli fails where the drive has no such page.
+        // nvme-cli fails if the drive lacks the page.
         Err(Reading::Unknown {
-            why: Why::Malformed,
+            why: UnknownReason::Malformed,
             detail,
             ..
         }) => {
-            return leave(&Reading::unknown(Why::Absent, detail), drive);
+            return record_refusal(&Reading::unknown(UnknownReason::Absent, detail), drive);
         }
-        Err(refusal) => return leave(&refusal, drive),
+        Err(refusal) => return record_refusal(&refusal, drive),
     };
-    let Some(page) = dumped(&answer.text) else {
+    let Some(page) = parse_dump(&answer.text) else {
         let says = format!("`{}` does not show {LENGTH} bytes", answer.argv);
-        return leave(&Reading::unknown(Why::Malformed, says), drive);
+        return record_refusal(&Reading::unknown(UnknownReason::Malformed, says), drive);
     };
-    let Some(said) = LogPage::read(&page) else {
+    let Some(said) = LogPage::parse(&page) else {
         if is_damaged(&page) {
             let says = format!(
                 "`{}` shows the page with damage in its GUID, version or reserved bytes",
                 answer.argv
             );
-            return leave(&Reading::unknown(Why::Malformed, says), drive);
+            return record_refusal(&Reading::unknown(UnknownReason::Malformed, says), drive);
         }
-        drive.put(
+        drive.insert(
             &device::NVME_CAPACITOR,
             Reading::known(Capacitor::Unreadable, answer.source()),
         );
-        let says = format!("`{}` shows a page of another kind", answer.argv);
-        return leave_figures(&Reading::unknown(Why::Absent, says), drive);
+        let says = format!("`{}` shows a different log page", answer.argv);
+        return record_figures_refusal(&Reading::unknown(UnknownReason::Absent, says), drive);
     };
-    drive.put(
+    drive.insert(
         &device::NVME_CAPACITOR,
         Reading::known(said.state(), answer.source()),
     );
-    drive.put(
+    drive.insert(
         &device::NVME_CAPACITOR_PERCENT,
-        answer.reading(said.percent(), "how much of a capacitor is left"),
+        answer.reading(said.percent(), "the capacitor's remaining health"),
     );
-    drive.put(
+    drive.insert(
         &device::NVME_PLP_STARTS,
         Reading::known(said.plp_starts, answer.source()),
     );
-    drive.put(
+    drive.insert(
         &device::NVME_INCOMPLETE_SHUTDOWNS,
         Reading::known(said.incomplete_shutdowns, answer.source()),
     );
 }
 
-/// Records why none of it is known.
-pub fn leave(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.put(&device::NVME_CAPACITOR, unknown(refusal));
-    leave_figures(refusal, drive);
+pub fn record_refusal(refusal: &Reading<Value>, drive: &mut DriveFacts) {
+    drive.insert(&device::NVME_CAPACITOR, refusal_as(refusal));
+    record_figures_refusal(refusal, drive);
 }
 
-fn leave_figures(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.put(&device::NVME_CAPACITOR_PERCENT, unknown(refusal));
-    drive.put(&device::NVME_PLP_STARTS, unknown(refusal));
-    drive.put(&device::NVME_INCOMPLETE_SHUTDOWNS, unknown(refusal));
+fn record_figures_refusal(refusal: &Reading<Value>, drive: &mut DriveFacts) {
+    drive.insert(&device::NVME_CAPACITOR_PERCENT, refusal_as(refusal));
+    drive.insert(&device::NVME_PLP_STARTS, refusal_as(refusal));
+    drive.insert(&device::NVME_INCOMPLETE_SHUTDOWNS, refusal_as(refusal));
 }
 
-/// The part of the page that is used.
+/// The fields used.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LogPage {
-    /// Capacitor Health, in percent.
+    /// Capacitor Health: percent of design, or [`NO_CAPACITOR`].
     health: u64,
     plp_starts: u64,
     incomplete_shutdowns: u64,
 }
 
 impl LogPage {
-    /// `None` where it is another page, or a version that nobody has published.
-    pub fn read(page: &[u8]) -> Option<Self> {
-        let known = page.get(496..LENGTH)? == GUID && VERSIONS.contains(&number(page, 494, 2)?);
+    /// `None` for another page or an unpublished version.
+    pub fn parse(page: &[u8]) -> Option<Self> {
+        let known =
+            page.get(496..LENGTH)? == GUID && VERSIONS.contains(&little_endian(page, 494, 2)?);
         let read = Self {
-            health: number(page, 128, 2)?,
-            plp_starts: number(page, 160, 8)?,
-            incomplete_shutdowns: number(page, 112, 4)?,
+            health: little_endian(page, 128, 2)?,
+            plp_starts: little_endian(page, 160, 8)?,
+            incomplete_shutdowns: little_endian(page, 112, 4)?,
         };
         known.then_some(read)
     }
@@ -131,8 +127,8 @@ impl LogPage {
     }
 }
 
-/// Whether a page is this one and not whole: some of its GUID is there, or its version is none that
-/// will be published soon.
+/// Whether it is this page with damage: part of its GUID matches, or the version is implausibly
+/// high.
 fn is_damaged(page: &[u8]) -> bool {
     let guid = page.get(496..LENGTH).unwrap_or_default();
     let alike = guid
@@ -140,12 +136,12 @@ fn is_damaged(page: &[u8]) -> bool {
         .zip(GUID)
         .filter(|(byte, known)| **byte == *known)
         .count();
-    let published = number(page, 494, 2).is_some_and(|version| (1..256).contains(&version));
+    let published = little_endian(page, 494, 2).is_some_and(|version| (1..256).contains(&version));
     alike >= GUID.len() / 2 && (alike < GUID.len() || !published)
 }
 
-/// A number of up to eight bytes, the lowest first.
-fn number(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
+/// Up to eight bytes.
+fn little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     let bytes = page.get(at..at.checked_add(bytes)?)?;
     Some(
         bytes
@@ -155,9 +151,8 @@ fn number(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     )
 }
 
-/// The bytes of a dump: lines of an offset, 16 bytes, and the same as characters; all of them, and
-/// in order.
-pub fn dumped(dump: &[u8]) -> Option<Vec<u8>> {
+/// Lines of offset, 16 bytes and their characters; `None` unless complete and in order.
+pub fn parse_dump(dump: &[u8]) -> Option<Vec<u8>> {
     let mut page = Vec::new();
     for line in str::from_utf8(dump).ok()?.lines() {
         let Some((offset, rest)) = line.split_once(": ") else {
@@ -180,7 +175,7 @@ pub fn dumped(dump: &[u8]) -> Option<Vec<u8>> {
             }
         };
         let characters: String = bytes.iter().map(graphic).collect();
-        if bytes.len() != WIDTH || shown.strip_suffix('"') != Some(characters.as_str()) {
+        if bytes.len() != DUMP_WIDTH || shown.strip_suffix('"') != Some(characters.as_str()) {
             return None;
         }
         page.extend(bytes);

@@ -1,22 +1,21 @@
-//! Disks of every kind, from the tools' answers to the facts.
+//! Disks of every kind, from tool output to facts.
 //!
-//! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where
-//! qemu has no such disk they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp,
-//! nvmeprint.cpp).
+//! The output follows nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on QEMU's disks; for other
+//! disks the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
 
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{AT_A_TIME, COLLECTOR, MOST, capacitor, flag, nvme, smart};
+use super::{COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, nvme, smart, write_cache_flag};
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, Content, DriveCache};
 use crate::facts::catalog::{self, controller, host as machine, mount};
 use crate::facts::note::StorageNote;
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::host::{Host, Miss, MissKind, Question, Tool};
-use crate::testing::{Fake, sentences};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::host::{Host, HostError, HostErrorKind, Question, Tool};
+use crate::testing::{FakeHost, note_sentences};
 
 const SMART: &str = "-q noserial -n standby -j -i -g wcache";
 const SMART_TEXT: &str = "-q noserial -n standby -g wcache";
@@ -31,19 +30,19 @@ fn run_of(tool: Tool, words: &str, node: &str) -> Question {
 
 fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     let disk = Subject::device(name);
-    facts.know(
+    facts.insert_known(
         &disk,
         &device::KIND,
         device::DeviceKind::Disk,
         Source::Assumed,
     );
-    facts.know(
+    facts.insert_known(
         &disk,
         &device::PATH,
         format!("/dev/{name}"),
         Source::Assumed,
     );
-    facts.know(
+    facts.insert_known(
         &disk,
         &device::TRANSPORT,
         device::Transport::from_word(transport).unwrap(),
@@ -54,20 +53,20 @@ fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
 
 fn mounted(facts: &mut FactSet, point: &str, disk: &Subject) {
     let mount = Subject::mount(point);
-    facts.know(
+    facts.insert_known(
         &mount,
         &mount::CLASS,
         mount::MountClass::Block,
         Source::Assumed,
     );
-    facts.know(&mount, &mount::IN_SIGHT, true, Source::Assumed);
-    facts.know(&mount, &mount::POINT, point.to_owned(), Source::Assumed);
-    facts.stand(&mount, disk);
+    facts.insert_known(&mount, &mount::IN_SIGHT, true, Source::Assumed);
+    facts.insert_known(&mount, &mount::POINT, point.to_owned(), Source::Assumed);
+    facts.add_edge(&mount, disk);
 }
 
 fn machine(privileged: bool) -> FactSet {
     let mut facts = FactSet::default();
-    facts.know(
+    facts.insert_known(
         &Subject::host(),
         &machine::PRIVILEGED,
         privileged,
@@ -76,7 +75,7 @@ fn machine(privileged: bool) -> FactSet {
     facts
 }
 
-fn collect(host: &Fake, transport: &str) -> FactSet {
+fn collect(host: &FakeHost, transport: &str) -> FactSet {
     let mut facts = machine(true);
     let name = if transport == "nvme" {
         "nvme0n1"
@@ -89,9 +88,9 @@ fn collect(host: &Fake, transport: &str) -> FactSet {
     facts
 }
 
-fn nvme(vwc: u64, feature: &str, warning: &serde_json::Value) -> Fake {
+fn nvme(vwc: u64, feature: &str, warning: &serde_json::Value) -> FakeHost {
     let node = "/dev/nvme0n1";
-    Fake::default()
+    FakeHost::default()
         .answer(
             run_of(Tool::Nvme, "id-ctrl -o json", node),
             json!({ "sn": "S1", "vwc": vwc, "awupf": 7 }).to_string(),
@@ -126,7 +125,7 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
         facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
         ["read-only", "memory backup failed"]
     );
-    // Bits 2 and 1 of VWC are about something else; without a cache nobody asks whether it is on.
+    // Bits 2 and 1 of VWC mean something else; without a cache its state is not queried.
     let host = nvme(
         6,
         ON,
@@ -139,11 +138,11 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
         facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
         ["spare low"]
     );
-    assert_eq!(host.asked().len(), 3);
+    assert_eq!(host.asked_questions().len(), 3);
 }
 
-/// Log page C0h as `nvme get-log` dumps it, made from the published layout: GUID, version,
-/// Capacitor Health, PLP Start Count and Incomplete Shutdowns.
+/// Log page C0h as dumped by `nvme get-log`, from the published layout: GUID, version, Capacitor
+/// Health, PLP Start Count and Incomplete Shutdowns.
 fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
     let mut page = vec![0; 512];
     let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
@@ -224,7 +223,7 @@ fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
 #[test]
 fn half_a_page_says_nothing_of_a_capacitor() {
     let whole = capacitor_page(&OCP.to_le_bytes(), 3, 118);
-    assert!(capacitor::dumped(whole.as_bytes()).is_some());
+    assert!(capacitor::parse_dump(whole.as_bytes()).is_some());
     let lines = || whole.lines().enumerate();
     for lost in 2..34 {
         let rest: Vec<&str> = lines()
@@ -232,17 +231,17 @@ fn half_a_page_says_nothing_of_a_capacitor() {
             .map(|(_, line)| line)
             .collect();
         assert_eq!(
-            capacitor::dumped(rest.join("\n").as_bytes()),
+            capacitor::parse_dump(rest.join("\n").as_bytes()),
             None,
             "line {lost}"
         );
     }
     assert_eq!(
-        capacitor::dumped(whole.replace("0010: 00", "0010: 0x").as_bytes()),
+        capacitor::parse_dump(whole.replace("0010: 00", "0010: 0x").as_bytes()),
         None
     );
     assert_eq!(
-        capacitor::dumped(whole.replace("01f0: c5 ", "01f0: ").as_bytes()),
+        capacitor::parse_dump(whole.replace("01f0: c5 ", "01f0: ").as_bytes()),
         None
     );
     let disk = Subject::device("nvme0n1");
@@ -258,7 +257,7 @@ fn half_a_page_says_nothing_of_a_capacitor() {
 fn smartctl_knows_the_warnings_too() {
     let answer =
         json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
-    let host = Fake::default().answer(run_of(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
+    let host = FakeHost::default().answer(run_of(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
     let facts = collect(&host, "nvme");
     let disk = Subject::device("nvme0n1");
     assert_eq!(
@@ -285,12 +284,12 @@ fn half_an_answer_is_no_answer() {
             None
         );
     }
-    // Number and bits that differ: whatever either warns of.
+    // Number and bits differ: warnings of both count.
     let both = json!({ "critical_warning": { "value": 0, "vmbu_failed": 1 } });
     assert_eq!(nvme::warnings(&both).unwrap(), ["memory backup failed"]);
-    assert_eq!(nvme::volatile(&json!({ "vwc": "0" })), None);
+    assert_eq!(nvme::has_volatile_cache(&json!({ "vwc": "0" })), None);
     assert_eq!(
-        nvme::switched(ON.replace("Enabled", "Disabled").as_bytes()),
+        nvme::parse_cache_state(ON.replace("Enabled", "Disabled").as_bytes()),
         None
     );
     for text in [ON, OFF] {
@@ -301,7 +300,7 @@ fn half_an_answer_is_no_answer() {
                 .filter(|(n, _)| *n != i)
                 .map(|(_, l)| l)
                 .collect();
-            assert_eq!(nvme::switched(rest.join("\n").as_bytes()), None);
+            assert_eq!(nvme::parse_cache_state(rest.join("\n").as_bytes()), None);
         }
     }
 }
@@ -311,7 +310,7 @@ fn sata_disks_tell_cache_speed_and_zones() {
     let disk = Subject::device("sda");
     let of = |answer: serde_json::Value| {
         collect(
-            &Fake::default().answer(
+            &FakeHost::default().answer(
                 run_of(Tool::Smartctl, SMART, "/dev/sda"),
                 answer.to_string(),
             ),
@@ -354,16 +353,16 @@ fn a_partition_has_the_zones_of_its_disk() {
     let mut facts = machine(true);
     let disk = disk(&mut facts, "sda", "sata");
     let part = Subject::device("sda1");
-    facts.know(
+    facts.insert_known(
         &part,
         &device::KIND,
         device::DeviceKind::Partition,
         Source::Assumed,
     );
-    facts.stand(&part, &disk);
+    facts.add_edge(&part, &disk);
     mounted(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
-    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    let host = FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&part, &device::SHINGLED),
@@ -376,26 +375,30 @@ fn a_disk_that_sleeps_is_left_alone() {
     let message =
         json!([{ "string": "Device is in STANDBY mode, exit(2)", "severity": "information" }]);
     let answer = json!({ "smartctl": { "messages": message, "exit_status": 2 } }).to_string();
-    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    let host = FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
     let facts = collect(&host, "sata");
     let reading = facts.get(&Subject::device("sda"), &device::DRIVE_CACHE);
     assert!(
         matches!(
             reading,
             Reading::Unknown {
-                why: Why::NotCollected,
+                why: UnknownReason::NotCollected,
                 ..
             }
         ),
         "{reading:?}"
     );
-    assert_eq!(host.asked().len(), 1, "no other tool wakes it either");
+    assert_eq!(
+        host.asked_questions().len(),
+        1,
+        "no other tool wakes it either"
+    );
 }
 
 #[test]
 fn other_tools_know_the_flag_where_smartctl_does_not() {
     let disk = Subject::device("sda");
-    let sas = Fake::default()
+    let sas = FakeHost::default()
         .answer(
             run_of(Tool::Smartctl, SMART, "/dev/sda"),
             json!({ "rotation_rate": 10_520 }).to_string(),
@@ -410,7 +413,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
         Some(DriveCache::Off)
     );
     assert_eq!(facts.value(&disk, &device::RPM), Some(10_520));
-    let hdparm = Fake::default().answer(
+    let hdparm = FakeHost::default().answer(
         run_of(Tool::Hdparm, "-W", "/dev/sda"),
         "\n/dev/sda:\n write-caching =  1 (on)\n",
     );
@@ -418,7 +421,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
         collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE),
         Some(DriveCache::On)
     );
-    let sdparm = Fake::default().answer(
+    let sdparm = FakeHost::default().answer(
         run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "    /dev/sda: QEMU      QEMU HARDDISK     2.5+\nWCE           0  [cha: n, def:  0]\n",
     );
@@ -444,7 +447,7 @@ fn flags_in_unknown_words_are_no_flags() {
         "WCEX          1",
         "Writeback Cache is:   Enabled\nWriteback Cache is:   Disabled",
     ] {
-        assert_eq!(flag::flag(text.as_bytes()), None, "{text}");
+        assert_eq!(write_cache_flag::flag(text.as_bytes()), None, "{text}");
     }
 }
 
@@ -453,40 +456,41 @@ fn volumes_and_disks_elsewhere_are_not_asked() {
     for transport in [
         "megaraid", "raid", "network", "virtio", "xen", "mmc", "pmem",
     ] {
-        let host = Fake::default();
+        let host = FakeHost::default();
         collect(&host, transport);
-        assert!(host.asked().is_empty(), "{transport}");
+        assert!(host.asked_questions().is_empty(), "{transport}");
     }
 }
 
-/// A disk that a controller passes on is a disk like any other.
+/// A passed-through disk is a disk like any other.
 #[test]
 fn disks_that_a_controller_passes_on_are_asked() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
         let mut facts = machine(true);
         let disk = disk(&mut facts, "sda", "megaraid");
-        facts.know(
+        facts.insert_known(
             &disk,
             &controller::VOLUME,
             volume.to_owned(),
             Source::Assumed,
         );
         mounted(&mut facts, "/", &disk);
-        let host = Fake::default();
+        let host = FakeHost::default();
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
-        assert_eq!(!host.asked().is_empty(), asked, "{volume}");
+        assert_eq!(!host.asked_questions().is_empty(), asked, "{volume}");
     }
 }
 
 #[test]
 fn only_root_asks_and_only_where_programs_may_run() {
-    for (privileged, without_programs, expect) in
-        [(false, false, Why::Denied), (true, true, Why::NotCollected)]
-    {
+    for (privileged, without_programs, expect) in [
+        (false, false, UnknownReason::Denied),
+        (true, true, UnknownReason::NotCollected),
+    ] {
         let mut facts = machine(privileged);
         let disk = disk(&mut facts, "sda", "sata");
         mounted(&mut facts, "/", &disk);
-        let host = Fake::default();
+        let host = FakeHost::default();
         (COLLECTOR.run)(
             &host,
             &Request {
@@ -498,14 +502,14 @@ fn only_root_asks_and_only_where_programs_may_run() {
         assert!(
             matches!(facts.get(&disk, &device::DRIVE_CACHE), Reading::Unknown { why, .. } if why == expect)
         );
-        assert!(host.asked().is_empty());
+        assert!(host.asked_questions().is_empty());
     }
 }
 
-/// A second list said what to leave unknown where nobody is asked, and lacked the zones.
+/// Regression: the list of facts left unknown lacked the zones.
 #[test]
 fn whatever_an_answer_tells_is_said_to_want_root() {
-    let told = |host: Fake, transport| {
+    let told = |host: FakeHost, transport| {
         let (facts, disk) = (
             collect(&host, transport),
             if transport == "nvme" {
@@ -516,15 +520,17 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         );
         let disk = Subject::device(disk);
         let given = ["device.kind", "device.path", "device.transport"];
-        let told = |name: &&str| facts.named(&disk, name).is_known() && !given.contains(name);
+        let told =
+            |name: &&str| facts.reading_by_name(&disk, name).is_known() && !given.contains(name);
         catalog::all()
             .map(|info| info.name)
             .filter(told)
             .collect::<Vec<_>>()
     };
     let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
-    let smart = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), all.to_string());
-    let flag = Fake::default().answer(
+    let smart =
+        FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), all.to_string());
+    let flag = FakeHost::default().answer(
         run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "WCE           0",
     );
@@ -538,13 +544,13 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         let mut facts = machine(false);
         let disk = disk(&mut facts, "sda", transport);
         mounted(&mut facts, "/", &disk);
-        (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
+        (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
         for name in told {
-            let reading = facts.named(&disk, name);
+            let reading = facts.reading_by_name(&disk, name);
             let wants_root = matches!(
                 reading,
                 Reading::Unknown {
-                    why: Why::Denied,
+                    why: UnknownReason::Denied,
                     remedy: Some(Remedy::RunAsRoot),
                     ..
                 }
@@ -554,11 +560,11 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
     }
 }
 
-/// Answers as another host does, and fails in our own code where it is asked about one disk.
-struct Failing(Fake, &'static str);
+/// Panics when asked about one disk; else answers as another host.
+struct Failing(FakeHost, &'static str);
 
 impl Host for Failing {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         assert!(
             !format!("{question:?}").contains(self.1),
             "a mistake of ours"
@@ -575,14 +581,14 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
         mounted(&mut facts, &format!("/{disk}"), disk);
     }
     let answer = json!({ "write_cache": { "enabled": true } }).to_string();
-    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
+    let host = FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
     (COLLECTOR.run)(&Failing(host, "/dev/sda"), &Request::default(), &mut facts);
     let [failed, read] = disks.map(|disk| facts.get(&disk, &device::DRIVE_CACHE));
     assert!(
         matches!(
             failed,
             Reading::Unknown {
-                why: Why::Malformed,
+                why: UnknownReason::Malformed,
                 ..
             }
         ),
@@ -590,7 +596,7 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
     );
     assert_eq!(read.value(), Some(&DriveCache::On));
     assert_eq!(
-        facts.warnings(),
+        facts.notes(),
         [StorageNote::DiskUnread {
             disk: Subject::device("sda")
         }
@@ -598,27 +604,26 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
     );
 }
 
-/// Nobody is needed for what the kernel has shown.
+/// What the kernel shows needs no tool.
 #[test]
 fn zones_that_are_known_stay_known_where_nobody_is_asked() {
     let mut facts = machine(false);
     let disk = disk(&mut facts, "sda", "sata");
-    facts.know(
+    facts.insert_known(
         &disk,
         &device::SHINGLED,
         device::Shingled::Suspected,
         Source::Assumed,
     );
     mounted(&mut facts, "/", &disk);
-    (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
+    (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&disk, &device::SHINGLED),
         Some(device::Shingled::Suspected)
     );
 }
 
-/// Idle disks are not asked, however many there are; of those in use a bounded number is, the
-/// asked-for one first.
+/// Idle disks are not queried; of disks in use a bounded number is, the requested one first.
 #[test]
 fn few_disks_are_asked() {
     let mut facts = machine(true);
@@ -629,8 +634,8 @@ fn few_disks_are_asked() {
         }
     }
     let idle = disk(&mut facts, "sdz", "sata");
-    facts.know(&idle, &device::CONTENT, Content::Free, Source::Assumed);
-    let host = Fake::default();
+    facts.insert_known(&idle, &device::CONTENT, Content::Free, Source::Assumed);
+    let host = FakeHost::default();
     let request = Request {
         target: Some("/m498/data".into()),
         ..Request::default()
@@ -638,54 +643,54 @@ fn few_disks_are_asked() {
     (COLLECTOR.run)(&host, &request, &mut facts);
     let asked = |name: &str| {
         let node = format!("/dev/{name}");
-        host.asked().iter().any(
+        host.asked_questions().iter().any(
             |question| matches!(question, Question::Run(_, words) if words.last() == Some(&node)),
         )
     };
     assert!(asked("sd498") && asked("sd000") && !asked("sd001") && !asked("sdz"));
     let disks = (0..500).filter(|n| asked(&format!("sd{n:03}"))).count();
-    assert_eq!(disks, MOST);
-    assert_eq!(sentences(&facts).len(), 1);
+    assert_eq!(disks, MAX_DISKS);
+    assert_eq!(note_sentences(&facts).len(), 1);
 }
 
 #[test]
 fn what_does_not_end_is_not_waited_for_again_and_again() {
     let mut facts = machine(true);
-    let mut host = Fake::default();
-    for n in 0..MOST {
+    let mut host = FakeHost::default();
+    for n in 0..MAX_DISKS {
         let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
         mounted(&mut facts, &format!("/m{n:03}"), &disk);
         host = host.refuse(
             run_of(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")),
-            MissKind::TimedOut,
+            HostErrorKind::TimedOut,
         );
     }
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
     let late = host
-        .asked()
+        .asked_questions()
         .iter()
         .filter(|question| matches!(question, Question::Run(Tool::Smartctl, _)))
         .count();
-    assert_eq!(late, AT_A_TIME);
+    assert_eq!(late, CONCURRENT_DISKS);
 }
 
 proptest! {
     #[test]
     fn any_bytes_do_no_harm(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
         for answer in [answer, text.into_bytes()] {
-            flag::flag(&answer);
-            nvme::switched(&answer);
+            write_cache_flag::flag(&answer);
+            nvme::parse_cache_state(&answer);
             if let Ok(json) = serde_json::from_slice(&answer) {
                 nvme::warnings(&json);
-                nvme::volatile(&json);
+                nvme::has_volatile_cache(&json);
                 smart::cache(&json);
                 smart::hides_zones(&json);
-                smart::sleeps(&json);
+                smart::is_asleep(&json);
             }
         }
     }
 
-    /// Every combination of warnings is reported, and so is an unknown one.
+    /// Every combination of warnings is reported, including unknown bits.
     #[test]
     fn every_warning_is_told(bits in 0_u64..256) {
         let told = nvme::warnings(&json!({ "critical_warning": bits })).unwrap();

@@ -1,25 +1,22 @@
-//! The status of device-mapper's targets: what each says of its state, by the kernel's document or,
-//! where that leaves words out, its source (Documentation/admin-guide/device-mapper/*.rst;
-//! drivers/md/dm-*.c, `*_status`).
+//! Status lines of device-mapper targets, by the kernel's documents or source
+//! (Documentation/admin-guide/device-mapper/*.rst; drivers/md/dm-*.c, `*_status`).
 //!
-//! A line is an answer when it has all its fields and each is a word that is known; anything else
-//! is an unknown state.
+//! A line counts only if it is complete and every word is known; anything else is an unknown state.
 
 use crate::facts::Choice;
 use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
 
-/// What a target says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetStatus {
     pub state: MappingState,
-    /// Copies or paths that have failed or are missing.
+    /// Failed or missing copies and paths.
     pub failed: Vec<String>,
-    /// Copies that are still being written.
+    /// Copies being rebuilt.
     pub lagging: Vec<String>,
-    /// Blocks that only the disk of a cache holds.
+    /// Blocks that are only on the cache device.
     pub dirty: Option<u64>,
-    /// Shares of a pool's metadata and data space in use, in percent.
-    pub shares: Option<[f64; 2]>,
+    /// Of a pool: metadata and data space in use, in percent.
+    pub used_percent: Option<[f64; 2]>,
 }
 
 impl From<MappingState> for TargetStatus {
@@ -29,15 +26,15 @@ impl From<MappingState> for TargetStatus {
             failed: Vec::new(),
             lagging: Vec::new(),
             dirty: None,
-            shares: None,
+            used_percent: None,
         }
     }
 }
 
-/// Reads the words behind a target; nothing where they are not all there or one is unknown.
+/// Parses the words after the target; `None` if one is missing or unknown.
 type StatusReader = fn(&[&str]) -> Option<TargetStatus>;
 
-/// The targets that have a state, and how their status is read.
+/// Targets with a state.
 const READERS: &[(&str, StatusReader)] = &[
     ("cache", cache),
     ("clone", clone),
@@ -55,12 +52,11 @@ const READERS: &[(&str, StatusReader)] = &[
     ("writecache", writecache),
 ];
 
-/// Whether a target has a state that its status shows.
 pub fn has_state(target: &str) -> bool {
     READERS.iter().any(|(name, _)| *name == target)
 }
 
-/// Reads the status of a target; nothing where it is incomplete or holds a word that is unknown.
+/// `None` if the status is incomplete or has an unknown word.
 pub fn parse(target: &str, words: &[&str]) -> Option<TargetStatus> {
     let (_, read) = READERS.iter().find(|(name, _)| *name == target)?;
     match words {
@@ -73,7 +69,7 @@ fn number(word: &str) -> Option<u64> {
     word.parse().ok()
 }
 
-/// `USED/ALL`, of which no more is used than there is.
+/// `USED/ALL`; `None` if more is used than there is.
 fn share(word: &str) -> Option<[u64; 2]> {
     let (used, all) = word.split_once('/')?;
     let (used, all) = (number(used)?, number(all)?);
@@ -84,7 +80,7 @@ fn percent([used, all]: [u64; 2]) -> f64 {
     used as f64 / all as f64 * 100.0
 }
 
-fn full_or_fine(shares: &[[u64; 2]]) -> MappingState {
+fn state_by_fullness(shares: &[[u64; 2]]) -> MappingState {
     if shares.iter().any(|[used, all]| used == all) {
         MappingState::Full
     } else {
@@ -92,14 +88,14 @@ fn full_or_fine(shares: &[[u64; 2]]) -> MappingState {
     }
 }
 
-/// The words behind a number of words.
-fn counted<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &'w [&'t str])> {
+/// Splits `N WORD…` into N words and the rest.
+fn split_counted<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &'w [&'t str])> {
     let (count, rest) = words.split_first()?;
     rest.split_at_checked(number(count)?.try_into().ok()?)
 }
 
-/// The mode of metadata (`rw`, `ro`).
-fn mode(word: &str) -> Option<MappingState> {
+/// `rw`, `ro` or `Fail`.
+fn metadata_mode(word: &str) -> Option<MappingState> {
     match word {
         "rw" => Some(MappingState::Fine),
         "ro" => Some(MappingState::ReadOnly),
@@ -108,7 +104,7 @@ fn mode(word: &str) -> Option<MappingState> {
     }
 }
 
-fn check(word: &str) -> Option<MappingState> {
+fn needs_check_state(word: &str) -> Option<MappingState> {
     match word {
         "-" => Some(MappingState::Fine),
         "needs_check" => Some(MappingState::NeedsCheck),
@@ -116,8 +112,8 @@ fn check(word: &str) -> Option<MappingState> {
     }
 }
 
-/// thin-provisioning.rst. Captures of walwise 0.1 hold only the two shares, which a pool that has
-/// failed does not print.
+/// thin-provisioning.rst. Captures of walwise 0.1 have only the two shares, which a failed pool
+/// does not print.
 fn thin_pool(words: &[&str]) -> Option<TargetStatus> {
     let (metadata, data, state) = match words {
         [metadata, data] => (share(metadata)?, share(data)?, MappingState::Fine),
@@ -136,24 +132,24 @@ fn thin_pool(words: &[&str]) -> Option<TargetStatus> {
             (*root == "-" || number(root).is_some()).then_some(())?;
             let mode = match *mode_word {
                 "out_of_data_space" => Some(MappingState::Full),
-                word => mode(word),
+                word => metadata_mode(word),
             };
             (
                 share(metadata)?,
                 share(data)?,
-                mode?.max(check(check_word)?),
+                mode?.max(needs_check_state(check_word)?),
             )
         }
         _ => return None,
     };
-    let state = state.max(full_or_fine(&[metadata, data]));
+    let state = state.max(state_by_fullness(&[metadata, data]));
     Some(TargetStatus {
-        shares: Some([percent(metadata), percent(data)]),
+        used_percent: Some([percent(metadata), percent(data)]),
         ..state.into()
     })
 }
 
-/// thin-provisioning.rst: sectors that are mapped, and the highest of them.
+/// thin-provisioning.rst: mapped sectors, and the highest of them.
 fn thin(words: &[&str]) -> Option<TargetStatus> {
     let [mapped, highest] = words else {
         return None;
@@ -169,15 +165,15 @@ fn snapshot(words: &[&str]) -> Option<TargetStatus> {
         ["Merge", "failed"] => MappingState::Failed,
         [used, metadata] => {
             number(metadata)?;
-            full_or_fine(&[share(used)?])
+            state_by_fullness(&[share(used)?])
         }
         _ => return None,
     };
     Some(state.into())
 }
 
-/// dm-raid.rst. The place of its data and its journal are missing in old kernels; a line that ends
-/// before the journal of a level that can have one may have been cut.
+/// dm-raid.rst. Old kernels lack the data offset and the journal; if the level can have a journal,
+/// a line that ends before it may be truncated.
 fn raid(words: &[&str]) -> Option<TargetStatus> {
     let [kind, count, health, synced, action, mismatches, more @ ..] = words else {
         return None;
@@ -208,12 +204,12 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
         }
     }
     (health.len() as u64 == count && count > 0).then_some(())?;
-    let bearable = if level.may_lack_more() {
+    let bearable = if level.may_tolerate_more() {
         count - 1
     } else {
-        level.spares(count).unwrap_or(0)
+        level.tolerated_losses(count).unwrap_or(0)
     };
-    // While it resyncs, all that work show as behind.
+    // During a resync all working members are marked as lagging.
     let behind = if action.is_resync() || lagging.len() as u64 == count {
         0
     } else {
@@ -243,10 +239,9 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// `mirror_status` in drivers/md/dm-raid1.c: devices, how much is in sync, a letter for each, and
-/// the log.
+/// `mirror_status` in drivers/md/dm-raid1.c: devices, share in sync, a letter per device, the log.
 fn mirror(words: &[&str]) -> Option<TargetStatus> {
-    let (legs, rest) = counted(words)?;
+    let (legs, rest) = split_counted(words)?;
     let [synced, "1", health, log @ ..] = rest else {
         return None;
     };
@@ -261,7 +256,7 @@ fn mirror(words: &[&str]) -> Option<TargetStatus> {
         }
     }
     let none_left = failed.len() == legs.len();
-    match counted(log)?.0 {
+    match split_counted(log)?.0 {
         ["core"] | ["disk", _, "A"] => {}
         ["disk", _, "D" | "F" | "R"] => failed.push("log".to_owned()),
         _ => return None,
@@ -287,11 +282,11 @@ fn mirror(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// `multipath_status` in drivers/md/dm-mpath.c: features, handler, groups; each path with a letter,
-/// a count, and what its selector adds.
+/// `multipath_status` in drivers/md/dm-mpath.c: features, handler, groups; per path a letter, a
+/// failure count, and the selector's words.
 fn multipath(words: &[&str]) -> Option<TargetStatus> {
-    let (_, rest) = counted(words)?;
-    let (_, rest) = counted(rest)?;
+    let (_, rest) = split_counted(words)?;
+    let (_, rest) = split_counted(rest)?;
     let [groups, next, rest @ ..] = rest else {
         return None;
     };
@@ -302,7 +297,7 @@ fn multipath(words: &[&str]) -> Option<TargetStatus> {
         let ["A" | "E" | "D", after @ ..] = rest else {
             return None;
         };
-        let (_, after) = counted(after)?;
+        let (_, after) = split_counted(after)?;
         let [paths, adds, after @ ..] = after else {
             return None;
         };
@@ -337,23 +332,23 @@ fn cache(words: &[&str]) -> Option<TargetStatus> {
     let [dirty, rest @ ..] = rest else {
         return None;
     };
-    let (_, rest) = counted(rest)?;
-    let (_, rest) = counted(rest)?;
+    let (_, rest) = split_counted(rest)?;
+    let (_, rest) = split_counted(rest)?;
     let [_policy, rest @ ..] = rest else {
         return None;
     };
-    let (_, rest) = counted(rest)?;
+    let (_, rest) = split_counted(rest)?;
     let [mode_word, check_word, ..] = rest else {
         return None;
     };
-    let state = mode(mode_word)?.max(check(check_word)?);
+    let state = metadata_mode(mode_word)?.max(needs_check_state(check_word)?);
     Some(TargetStatus {
         dirty: Some(number(dirty)?),
         ..state.into()
     })
 }
 
-/// writecache.rst: an error, and the blocks of the cache: all, free, and being written back.
+/// writecache.rst: error, then blocks: total, free, under writeback.
 fn writecache(words: &[&str]) -> Option<TargetStatus> {
     let [error, blocks, free, written, ..] = words else {
         return None;
@@ -371,8 +366,7 @@ fn writecache(words: &[&str]) -> Option<TargetStatus> {
     )
 }
 
-/// dm-integrity.rst: blocks that were not what was written, the sectors of data, and what is being
-/// recalculated.
+/// dm-integrity.rst: number of mismatches, data sectors, recalculation progress.
 fn integrity(words: &[&str]) -> Option<TargetStatus> {
     let [mismatches, sectors, ..] = words else {
         return None;
@@ -388,7 +382,7 @@ fn integrity(words: &[&str]) -> Option<TargetStatus> {
     )
 }
 
-/// verity.rst: whether a block was not what was signed.
+/// verity.rst: `V` is valid, `C` a mismatch.
 fn verity(words: &[&str]) -> Option<TargetStatus> {
     match *words.first()? {
         "V" => Some(MappingState::Fine.into()),
@@ -397,7 +391,7 @@ fn verity(words: &[&str]) -> Option<TargetStatus> {
     }
 }
 
-/// vdo.rst. An index that has failed stops deduplication only.
+/// vdo.rst. A failed index stops deduplication only.
 fn vdo(words: &[&str]) -> Option<TargetStatus> {
     let [
         _device,
@@ -421,7 +415,7 @@ fn vdo(words: &[&str]) -> Option<TargetStatus> {
         "closed", "closing", "error", "offline", "online", "opening", "unknown",
     ];
     (known.contains(index) && ["online", "offline"].contains(compression)).then_some(())?;
-    (used <= all && all > 0).then(|| mode.max(full_or_fine(&[[used, all]])).into())
+    (used <= all && all > 0).then(|| mode.max(state_by_fullness(&[[used, all]])).into())
 }
 
 fn era(words: &[&str]) -> Option<TargetStatus> {
@@ -431,7 +425,7 @@ fn era(words: &[&str]) -> Option<TargetStatus> {
     number(block)?;
     number(now)?;
     (*root == "-" || number(root).is_some()).then_some(())?;
-    Some(full_or_fine(&[share(metadata)?]).into())
+    Some(state_by_fullness(&[share(metadata)?]).into())
 }
 
 fn clone(words: &[&str]) -> Option<TargetStatus> {
@@ -442,12 +436,12 @@ fn clone(words: &[&str]) -> Option<TargetStatus> {
         number(count)?;
     }
     share(copied)?;
-    let (_, rest) = counted(rest)?;
-    let (_, rest) = counted(rest)?;
+    let (_, rest) = split_counted(rest)?;
+    let (_, rest) = split_counted(rest)?;
     let [mode_word] = rest else { return None };
     Some(
-        mode(mode_word)?
-            .max(full_or_fine(&[share(metadata)?]))
+        metadata_mode(mode_word)?
+            .max(state_by_fullness(&[share(metadata)?]))
             .into(),
     )
 }

@@ -1,49 +1,48 @@
-//! The kernel's command line: the options of the root, and what else of it the next boot mounts,
-//! unlocks and waits for.
+//! The kernel command line: the root's mount options, and the names of other parameters that mount,
+//! unlock or wait for devices.
 //!
-//! Parameters that are not examined are listed by name. The kernel takes the last of several
-//! `rootflags=`, systemd joins them all, and each initramfs differs; options that disagree are
-//! therefore incomplete.
+//! The kernel takes the last of several `rootflags=`, systemd joins them all, and each initramfs
+//! differs; options that disagree are therefore incomplete.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::device;
-use super::entry::{BootEntry, COMMAND_LINE, mount_at, note};
+use super::entry::{BootEntry, COMMAND_LINE, mount_at, note_unread};
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::catalog::{device as block, mount};
-use crate::facts::{FactSet, Reading, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{ConfigDirective, Dialect, Host};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Records the root's options as a line, and the names of what is not looked at.
-pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
+/// Records the root as a boot line, and the names of unexamined parameters.
+pub fn record(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
     let machine = Subject::host();
     match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
         Ok(settings) => {
-            let unread = unread(host, facts, &settings, listed);
-            facts.put(&machine, &boot::PARAMETERS_UNREAD, unread);
+            let unread = unexamined_parameters(host, facts, &settings, listed);
+            facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
             if let Some(entry) = root(&settings) {
-                entry.put(facts);
+                entry.record(facts);
             }
         }
         Err(miss) => {
-            let _ = note(facts, &miss, COMMAND_LINE);
-            facts.put(
+            let _ = note_unread(facts, &miss, COMMAND_LINE);
+            facts.insert(
                 &machine,
                 &boot::PARAMETERS_UNREAD,
-                refused(&miss, COMMAND_LINE),
+                error_reading(&miss, COMMAND_LINE),
             );
         }
     }
 }
 
-fn last<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s ConfigDirective> {
+fn last_setting<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s ConfigDirective> {
     settings.iter().rev().find(|setting| setting.key == key)
 }
 
-/// Whether the root's options are given once, or the same each time.
+/// Whether all `rootflags=` are equal.
 fn flags_agree(settings: &[ConfigDirective]) -> bool {
     let mut flags = settings
         .iter()
@@ -53,20 +52,20 @@ fn flags_agree(settings: &[ConfigDirective]) -> bool {
         .is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
-/// The root as an entry, where it has options.
+/// `None` without `rootflags=`.
 fn root(settings: &[ConfigDirective]) -> Option<BootEntry> {
-    let flags = last(settings, b"rootflags")?;
-    let word = |key: &[u8], what: &str| match last(settings, key) {
-        Some(setting) => Reading::known(safe(&setting.value), Source::file(COMMAND_LINE)),
-        None => Reading::unknown(Why::Absent, format!("{what} in {COMMAND_LINE}")),
+    let flags = last_setting(settings, b"rootflags")?;
+    let word = |key: &[u8], what: &str| match last_setting(settings, key) {
+        Some(setting) => Reading::known(display_safe(&setting.value), Source::file(COMMAND_LINE)),
+        None => Reading::unknown(UnknownReason::Absent, format!("{what} in {COMMAND_LINE}")),
     };
     Some(BootEntry {
         point: b"/".to_vec(),
         source: word(b"root", "root="),
         fstype: word(b"rootfstype", "rootfstype="),
         options: flags.value.clone(),
-        numbers: None,
-        whole: last(settings, b"kept")
+        dump_and_pass: None,
+        is_complete: last_setting(settings, b"kept")
             .map(|setting| &*setting.value == b"whole" && flags_agree(settings)),
         auto: Reading::known(true, Source::file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
@@ -74,57 +73,58 @@ fn root(settings: &[ConfigDirective]) -> Option<BootEntry> {
     })
 }
 
-/// The names of parameters that are not examined, and of those that wait for a device that is
-/// absent now. An old capture without names leaves them unknown.
-fn unread(
+/// The names of parameters that are not examined, or that wait for a device absent now. Unknown in
+/// old captures, which lack names.
+fn unexamined_parameters(
     host: &dyn Host,
     facts: &FactSet,
     settings: &[ConfigDirective],
     listed: &mut device::LinkDirectories,
 ) -> Reading<Vec<String>> {
-    let Some(names) = last(settings, b"names") else {
+    let Some(names) = last_setting(settings, b"names") else {
         return Reading::unknown(
-            Why::NotCollected,
+            UnknownReason::NotCollected,
             format!("names of parameters in {COMMAND_LINE}"),
         );
     };
-    let names = safe(&names.value);
+    let names = display_safe(&names.value);
     let mut unread: BTreeSet<String> = names
         .split(',')
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
         .collect();
     let written = Source::file(COMMAND_LINE);
-    let mut is_there = |named: &str| match device::of(host, facts, named, &written, listed) {
-        Reading::Known {
-            value: NamedDevice::There,
-            ..
-        } => true,
-        Reading::Known {
-            value: NamedDevice::Missing | NamedDevice::Other | NamedDevice::None,
-            ..
-        }
-        | Reading::Unknown { .. } => false,
-    };
+    let mut is_there =
+        |named: &str| match device::device_presence(host, facts, named, &written, listed) {
+            Reading::Known {
+                value: NamedDevice::There,
+                ..
+            } => true,
+            Reading::Known {
+                value: NamedDevice::Missing | NamedDevice::Other | NamedDevice::None,
+                ..
+            }
+            | Reading::Unknown { .. } => false,
+        };
     for setting in settings {
-        let value = safe(&setting.value);
+        let value = display_safe(&setting.value);
         let is_seen = match &*setting.key {
             b"resume" => is_there(&value),
             b"rd.md.uuid" => is_there(&format!("/dev/disk/by-id/md-uuid-{value}")),
             b"rd.luks.uuid" => is_unlocked(facts, &value),
             b"rd.lvm.lv" => is_active(facts, &value),
             b"rd.lvm.vg" => {
-                let begins = format!("{}-", doubled(&value));
-                names_of_volumes(facts).any(|name| {
+                let begins = format!("{}-", double_dashes(&value));
+                volume_names(facts).any(|name| {
                     name.strip_prefix(&begins)
                         .is_some_and(|volume| !volume.starts_with('-'))
                 })
             }
-            b"rootfstype" => is_of_the_root(facts, &value),
+            b"rootfstype" => matches_root_type(facts, &value),
             _ => true,
         };
         if !is_seen {
-            unread.insert(safe(&setting.key));
+            unread.insert(display_safe(&setting.key));
         }
     }
     if !flags_agree(settings) {
@@ -133,33 +133,33 @@ fn unread(
     Reading::known(unread.into_iter().collect(), written)
 }
 
-fn names_of_volumes(facts: &FactSet) -> impl Iterator<Item = String> {
+fn volume_names(facts: &FactSet) -> impl Iterator<Item = String> {
     facts
-        .known(&block::DM_NAME)
+        .known_values(&block::DM_NAME)
         .into_iter()
         .map(|(_, name)| name)
 }
 
-/// Whether a logical volume, as `group/volume`, is there: in names of the device mapper a dash
-/// stands between both, and theirs are doubled.
+/// Whether the logical volume `group/volume` is active: device-mapper joins both names with a dash
+/// and doubles dashes inside them.
 fn is_active(facts: &FactSet, volume: &str) -> bool {
     volume.split_once('/').is_some_and(|(group, volume)| {
-        let name = format!("{}-{}", doubled(group), doubled(volume));
-        names_of_volumes(facts).any(|active| active == name)
+        let name = format!("{}-{}", double_dashes(group), double_dashes(volume));
+        volume_names(facts).any(|active| active == name)
     })
 }
 
-fn doubled(name: &str) -> String {
+fn double_dashes(name: &str) -> String {
     name.replace('-', "--")
 }
 
-/// Whether what has this header, as `luks-UUID` or `UUID`, is unlocked now.
+/// `header` is `luks-UUID` or `UUID`.
 fn is_unlocked(facts: &FactSet, header: &str) -> bool {
     let header = header
         .strip_prefix("luks-")
         .unwrap_or(header)
         .replace('-', "");
-    facts.known(&block::DM_UUID).iter().any(|(_, uuid)| {
+    facts.known_values(&block::DM_UUID).iter().any(|(_, uuid)| {
         uuid.starts_with("CRYPT-LUKS")
             && uuid
                 .split('-')
@@ -168,8 +168,8 @@ fn is_unlocked(facts: &FactSet, header: &str) -> bool {
     })
 }
 
-/// Whether the root is mounted as one of these types.
-fn is_of_the_root(facts: &FactSet, types: &str) -> bool {
+/// `types` are separated by commas.
+fn matches_root_type(facts: &FactSet, types: &str) -> bool {
     let fstype = mount_at(facts, "/")
         .and_then(|mounted| facts.value(&mounted, &mount::FSTYPE))
         .unwrap_or_default();
@@ -181,18 +181,18 @@ mod tests {
     use super::*;
     use crate::facts::catalog::host as machine;
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    fn read(rows: &[(&str, &str)]) -> FactSet {
+    fn collect_facts(rows: &[(&str, &str)]) -> FactSet {
         let mut facts = FactSet::default();
         let from = || Source::file("a test");
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,
             "none".to_owned(),
             from(),
         );
-        facts.know(
+        facts.insert_known(
             &Subject::mount("/"),
             &mount::FSTYPE,
             "xfs".to_owned(),
@@ -203,13 +203,13 @@ mod tests {
             ("dm-1", "my--vg-my--lv", "LVM-b"),
             ("dm-2", "luks-12-34", "CRYPT-LUKS2-1234-luks-12-34"),
         ] {
-            facts.know(
+            facts.insert_known(
                 &Subject::device(device),
                 &block::DM_NAME,
                 name.to_owned(),
                 from(),
             );
-            facts.know(
+            facts.insert_known(
                 &Subject::device(device),
                 &block::DM_UUID,
                 uuid.to_owned(),
@@ -222,18 +222,18 @@ mod tests {
                 ConfigDirective::new(1, key.as_bytes(), value.as_bytes()).encode()
             })
             .collect();
-        let host = Fake::default()
+        let host = FakeHost::default()
             .answer(
                 Question::Config(COMMAND_LINE.into(), Dialect::KernelCommandLine),
                 rows,
             )
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
-        put(&host, &mut facts, &mut device::LinkDirectories::default());
+        record(&host, &mut facts, &mut device::LinkDirectories::default());
         facts
     }
 
     fn unread(rows: &[(&str, &str)]) -> Option<String> {
-        read(rows)
+        collect_facts(rows)
             .value(&Subject::host(), &boot::PARAMETERS_UNREAD)
             .map(|names| names.join(" "))
     }
@@ -289,7 +289,7 @@ mod tests {
                 ("kept", "whole"),
             ];
             assert_eq!(
-                read(&rows).value(&Subject::boot("/"), &boot::WHOLE),
+                collect_facts(&rows).value(&Subject::boot("/"), &boot::WHOLE),
                 Some(whole),
                 "{other}"
             );

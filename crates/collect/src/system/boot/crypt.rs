@@ -1,10 +1,9 @@
 //! Encrypted devices that the next boot unlocks: the lines of crypttab(5), and whether their
-//! devices are there now.
+//! devices exist now.
 //!
-//! Devices that are unlocked now are read with the other devices, and only those are known to be
-//! unlockable. A plain device has no header, so the defaults of cryptsetup apply wherever its line
-//! is silent. A line without a type is a plain device where no header is found. A device with a
-//! random key is created at each boot and needs no header.
+//! Only devices that are unlocked now are known to be unlockable. A plain device has no header, so
+//! cryptsetup's defaults apply to what its line omits. A line without a type is a plain device if
+//! no header is found. A device with a random key is created at each boot and needs no header.
 
 use std::path::Path;
 
@@ -12,14 +11,14 @@ use super::device;
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::catalog::device as block;
 use crate::facts::{FactSet, Reading, Source, Subject};
-use crate::host::{Dialect, Host, MissKind};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::host::{Dialect, Host, HostErrorKind};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
 const CRYPTTAB: &str = "/etc/crypttab";
 
-/// Options without a value whose effect is known.
-const FLAGS: [&str; 19] = [
+/// Supported options without a value.
+const KNOWN_FLAGS: [&str; 19] = [
     "_netdev",
     "bitlk",
     "discard",
@@ -41,13 +40,15 @@ const FLAGS: [&str; 19] = [
     "x-initrd.attach",
 ];
 
-/// Records the lines; no facts where the file does not exist.
-pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
+/// Records the lines; nothing if the file does not exist.
+pub fn record(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
     let machine = Subject::host();
     let settings = match host.config(Path::new(CRYPTTAB), Dialect::Crypttab) {
         Ok(settings) => settings,
-        Err(miss) if miss.kind == MissKind::Absent => Vec::new(),
-        Err(miss) => return facts.put(&machine, &boot::UNLOCKED, refused(&miss, CRYPTTAB)),
+        Err(miss) if miss.kind == HostErrorKind::Absent => Vec::new(),
+        Err(miss) => {
+            return facts.insert(&machine, &boot::UNLOCKED, error_reading(&miss, CRYPTTAB));
+        }
     };
     let [
         mut all,
@@ -57,8 +58,12 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirect
         mut by_defaults,
     ] = [const { Vec::new() }; 5];
     for setting in settings {
-        let name = safe(&setting.key);
-        let fields: Vec<String> = setting.value.split(|b| *b == b'\t').map(safe).collect();
+        let name = display_safe(&setting.key);
+        let fields: Vec<String> = setting
+            .value
+            .split(|b| *b == b'\t')
+            .map(display_safe)
+            .collect();
         let [device, key, options, kept] = &fields[..] else {
             unseen.push(name.clone());
             all.push(name);
@@ -75,22 +80,22 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirect
         if line.has("nofail") {
             optional.push(name.clone());
         }
-        let unlocked = unlocked(facts, &name);
+        let unlocked = unlocked_device(facts, &name);
         let uuid = unlocked.as_ref().map(|(_, uuid)| uuid.as_str());
-        if line.is_by_defaults(uuid) {
+        if line.uses_plain_defaults(uuid) {
             by_defaults.push(name.clone());
         }
         let written = Source::line(CRYPTTAB, setting.line);
-        match device::of(host, facts, device, &written, listed) {
+        match device::device_presence(host, facts, device, &written, listed) {
             Reading::Known {
                 value: NamedDevice::There,
                 ..
             } if kept == "whole"
-                && line.is_known()
-                && line.agrees(uuid)
+                && line.is_supported()
+                && line.matches_type(uuid)
                 && unlocked
                     .as_ref()
-                    .is_some_and(|unlocked| lies_on(host, facts, unlocked, device)) => {}
+                    .is_some_and(|unlocked| matches_device(host, facts, unlocked, device)) => {}
             Reading::Known {
                 value: NamedDevice::Missing | NamedDevice::Other,
                 ..
@@ -115,14 +120,13 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirect
         (&boot::UNLOCKED_UNSEEN, unseen),
         (&boot::UNLOCKED_BY_DEFAULTS, by_defaults),
     ] {
-        facts.know(&machine, key, names, written.clone());
+        facts.insert_known(&machine, key, names, written.clone());
     }
 }
 
-/// A device that is unlocked now under this name, and its id, whose prefix names the type of its
-/// header.
-fn unlocked(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
-    let named = facts.known(&block::DM_NAME);
+/// The unlocked device of this name, and its UUID, whose prefix names the header type.
+fn unlocked_device(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
+    let named = facts.known_values(&block::DM_NAME);
     let (device, _) = named.into_iter().find(|(_, active)| active == name)?;
     let uuid = facts
         .value(device, &block::DM_UUID)
@@ -130,9 +134,9 @@ fn unlocked(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
     Some((device.clone(), uuid))
 }
 
-/// Whether what is unlocked now is what the line names: the id of a LUKS device holds that of its
-/// header.
-fn lies_on(
+/// Whether the unlocked device is the one that the line names: the UUID of a LUKS mapping contains
+/// that of its header.
+fn matches_device(
     host: &dyn Host,
     facts: &FactSet,
     (unlocked, uuid): &(Subject, String),
@@ -143,11 +147,11 @@ fn lies_on(
         .map(|header| header.trim_matches('"').replace('-', ""));
     header.is_some_and(|header| {
         uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header)
-    }) || device::found(host, facts, named)
+    }) || device::find_device(host, facts, named)
         .is_some_and(|device| facts.below(unlocked).contains(&device))
 }
 
-/// A line, as far as it is known.
+/// The known fields of a line.
 struct CrypttabEntry<'l> {
     device: &'l str,
     key: &'l str,
@@ -161,7 +165,7 @@ impl CrypttabEntry<'_> {
             .any(|option| option.split('=').next() == Some(name))
     }
 
-    /// The last value of an option.
+    /// The last occurrence counts.
     fn value(&self, name: &str) -> Option<&str> {
         let values = self
             .options
@@ -173,83 +177,89 @@ impl CrypttabEntry<'_> {
             .next_back()
     }
 
-    fn says_header(&self) -> bool {
+    fn names_header_type(&self) -> bool {
         ["luks", "tcrypt", "bitlk", "header"]
             .into_iter()
             .any(|word| self.has(word))
     }
 
-    fn says_plain(&self) -> bool {
+    fn names_plain_type(&self) -> bool {
         ["plain", "swap", "tmp"]
             .into_iter()
             .any(|word| self.has(word))
-            && !self.says_header()
+            && !self.names_header_type()
     }
 
-    /// Whether it is created at each boot, so that its contents never outlive a boot.
-    fn is_made_anew(&self) -> bool {
+    /// Whether it is created at each boot, with new contents.
+    fn is_recreated_at_boot(&self) -> bool {
         self.key == "random" && (self.has("swap") || self.has("tmp"))
     }
 
     /// Whether it is opened as a plain device with cryptsetup's defaults. A line without a type is
-    /// plain where no header is found; an id always belongs to a header.
-    fn is_by_defaults(&self, uuid: Option<&str>) -> bool {
-        let is_plain = self.says_plain()
-            || !self.says_header()
+    /// plain if no header is found; a UUID always belongs to a header.
+    fn uses_plain_defaults(&self, uuid: Option<&str>) -> bool {
+        let is_plain = self.names_plain_type()
+            || !self.names_header_type()
                 && uuid.map_or(!self.device.starts_with("UUID="), |uuid| {
                     uuid.starts_with("CRYPT-PLAIN-")
                 });
-        is_plain && !self.is_made_anew() && !(self.has("cipher") && self.has("hash"))
+        is_plain && !self.is_recreated_at_boot() && !(self.has("cipher") && self.has("hash"))
     }
 
-    /// Whether the type that it says is that of what is unlocked now.
-    fn agrees(&self, uuid: Option<&str>) -> bool {
+    /// Whether its type is that of the unlocked device.
+    fn matches_type(&self, uuid: Option<&str>) -> bool {
         uuid.is_some_and(|uuid| {
             let is_plain = uuid.starts_with("CRYPT-PLAIN-");
-            !(is_plain && self.says_header() || !is_plain && self.says_plain())
+            !(is_plain && self.names_header_type() || !is_plain && self.names_plain_type())
         })
     }
 
-    /// Whether every option of the line is known to work, and its key to be there.
-    fn is_known(&self) -> bool {
+    /// Whether every option is supported and the key exists.
+    fn is_supported(&self) -> bool {
         let has_key = match self.key {
             "none" | "there" => true,
-            "random" => self.is_made_anew(),
+            "random" => self.is_recreated_at_boot(),
             _ => false,
         };
-        has_key && self.options.iter().all(|option| self.takes(option))
+        has_key
+            && self
+                .options
+                .iter()
+                .all(|option| self.accepts_option(option))
     }
 
-    fn takes(&self, option: &str) -> bool {
+    fn accepts_option(&self, option: &str) -> bool {
         let Some((name, value)) = option.split_once('=') else {
-            return FLAGS.contains(&option);
+            return KNOWN_FLAGS.contains(&option);
         };
         match name {
             "cipher" => ciphers().any(|(cipher, _)| cipher == value),
             "hash" => ["plain", "sha1", "sha256", "sha512"].contains(&value),
-            "size" => value.parse().is_ok_and(|size: u32| self.takes_size(size)),
+            "size" => value
+                .parse()
+                .is_ok_and(|size: u32| self.accepts_key_size(size)),
             "sector-size" => ["512", "1024", "2048", "4096"].contains(&value),
             "key-slot" => value.parse().is_ok_and(|slot: u8| slot < 32),
             "tries" => value.parse().is_ok_and(|_: u8| true),
             "tmp" => ["ext2", "ext3", "ext4", "xfs", "btrfs"].contains(&value),
-            "timeout" | "x-systemd.device-timeout" => is_time(value),
+            "timeout" | "x-systemd.device-timeout" => is_time_span(value),
             _ => false,
         }
     }
 
-    /// Whether this is a valid key size for its cipher, in bits; every default is 256. A device
-    /// with a header ignores the option.
-    fn takes_size(&self, size: u32) -> bool {
+    /// `size` in bits must suit the cipher; every default is 256. A device with a header ignores
+    /// the option.
+    fn accepts_key_size(&self, size: u32) -> bool {
         let cipher = self.value("cipher");
         let sizes = ciphers()
             .find(|(of, _)| Some(*of) == cipher)
             .map_or(&[256][..], |(_, sizes)| sizes);
-        sizes.contains(&size) || self.says_header() && [128, 192, 256, 512].contains(&size)
+        sizes.contains(&size) || self.names_header_type() && [128, 192, 256, 512].contains(&size)
     }
 }
 
-/// Ciphers that the kernels of all distributions have, with the bits of their keys (the kernel's
-/// Documentation/admin-guide/device-mapper/dm-crypt.rst). Those of XTS are two keys.
+/// Ciphers in the kernels of all distributions, with key sizes in bits (the kernel's
+/// Documentation/admin-guide/device-mapper/dm-crypt.rst). XTS uses two keys.
 fn ciphers() -> impl Iterator<Item = (&'static str, &'static [u32])> {
     const ONE: [u32; 3] = [128, 192, 256];
     const TWO: [u32; 2] = [256, 512];
@@ -263,8 +273,8 @@ fn ciphers() -> impl Iterator<Item = (&'static str, &'static [u32])> {
     .into_iter()
 }
 
-/// Whether this is a time span: a number of seconds, or one with a unit of systemd.time(7).
-fn is_time(value: &str) -> bool {
+/// A number of seconds, or a number with a unit of systemd.time(7).
+fn is_time_span(value: &str) -> bool {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
     unit.len() < value.len() && ["", "s", "sec", "m", "min", "h", "hr", "ms"].contains(&unit)
 }
@@ -275,29 +285,28 @@ mod tests {
     use crate::facts::Key;
     use crate::facts::catalog::host as machine;
     use crate::host::{ConfigDirective, Question};
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    /// The facts about these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and
-    /// lies on vdb.
+    /// The facts of these lines; `NAME` is unlocked with UUID `CRYPT-KIND-NAME`, on vdb.
     fn collected(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
         let rows = (1..).zip(lines).flat_map(|(line, (name, value))| {
             ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()
         });
-        let host = Fake::default()
+        let host = FakeHost::default()
             .answer(
                 Question::Config(CRYPTTAB.into(), Dialect::Crypttab),
                 rows.collect::<Vec<u8>>(),
             )
             .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
         let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,
             "none".to_owned(),
             from(),
         );
         for name in ["vda", "vdb"] {
-            facts.know(
+            facts.insert_known(
                 &Subject::device(name),
                 &block::KIND,
                 block::DeviceKind::Disk,
@@ -306,16 +315,16 @@ mod tests {
         }
         for (number, (name, kind)) in unlocked.iter().enumerate() {
             let device = Subject::device(format!("dm-{number}"));
-            facts.know(&device, &block::DM_NAME, (*name).to_owned(), from());
-            facts.know(
+            facts.insert_known(&device, &block::DM_NAME, (*name).to_owned(), from());
+            facts.insert_known(
                 &device,
                 &block::DM_UUID,
                 format!("CRYPT-{kind}-{name}"),
                 from(),
             );
-            facts.stand(&device, &Subject::device("vdb"));
+            facts.add_edge(&device, &Subject::device("vdb"));
         }
-        put(&host, &mut facts, &mut device::LinkDirectories::default());
+        record(&host, &mut facts, &mut device::LinkDirectories::default());
         facts
     }
 

@@ -1,9 +1,9 @@
 //! Whether the device that a line names exists now: a path under /dev, or a tag such as `UUID=`,
-//! which udev turns into a link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
+//! for which udev makes a link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
 //!
-//! Whether it will exist at the next boot is unknowable; that a later boot step creates it (an
-//! unlocked disk, a network disk) is left to `rules`. Inside a container /dev is chosen by the
-//! runtime, so no device there is missing for certain.
+//! The next boot itself cannot be predicted; devices created by a later boot step (unlocked or
+//! network disks) are left to `rules`. In a container the runtime chooses /dev, so no device is
+//! certainly missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -13,13 +13,12 @@ use std::path::{Path, PathBuf};
 use super::entry::COMMAND_LINE;
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::catalog::{device, host as machine, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, MissKind, path_bytes, path_of};
-use crate::lookup::device_at;
-use crate::refusal::refused;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::lookup::device_of_path;
+use crate::refusal::error_reading;
 use crate::text;
 
-/// Tags and the directories of their links.
 const TAGS: [(&str, &str); 5] = [
     ("UUID=", "/dev/disk/by-uuid"),
     ("LABEL=", "/dev/disk/by-label"),
@@ -28,30 +27,30 @@ const TAGS: [(&str, &str); 5] = [
     ("ID=", "/dev/disk/by-id"),
 ];
 
-/// The names in each directory of links that was listed, or why they are unknown.
+/// The names in each link directory listed so far.
 pub type LinkDirectories = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
-/// Records the answer for every line. The root on the kernel's own command line exists, because
-/// this boot mounted it.
-pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
+/// Records it for every line. The root on the kernel command line exists, because this boot mounted
+/// it.
+pub fn record(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
         let found = facts.get(&line, &boot::SOURCE).then(|value, source| {
             if source == Source::file(COMMAND_LINE) {
                 Reading::known(NamedDevice::There, source)
-            } else if needs_none(facts, &line) {
+            } else if needs_no_device(facts, &line) {
                 Reading::known(NamedDevice::None, source)
             } else {
-                of(host, facts, &value, &source, listed)
+                device_presence(host, facts, &value, &source, listed)
             }
         });
-        facts.put(&line, &boot::DEVICE, found);
+        facts.insert(&line, &boot::DEVICE, found);
     }
 }
 
-/// Whether what stands for the device of a line may lie under /dev and be none: what is mounted at
-/// another place too, a file behind a loop device, and file systems of programs and of flash chips.
-fn needs_none(facts: &FactSet, line: &Subject) -> bool {
+/// Whether the source of a line may be under /dev without being a block device: bind mounts, image
+/// files, FUSE and flash file systems.
+fn needs_no_device(facts: &FactSet, line: &Subject) -> bool {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_default();
     ["bind", "rbind", "loop"]
@@ -61,8 +60,8 @@ fn needs_none(facts: &FactSet, line: &Subject) -> bool {
         || fstype == "ubifs"
 }
 
-/// Whether the device that a line or a unit names exists.
-pub fn of(
+/// `given` is the device of a line or unit, `written` its source.
+pub fn device_presence(
     host: &dyn Host,
     facts: &FactSet,
     given: &str,
@@ -71,7 +70,7 @@ pub fn of(
 ) -> Reading<NamedDevice> {
     let found = if mounted_by_uuid(facts, given).is_some() {
         Reading::known(NamedDevice::There, Source::derived([mount::UUID.name()]))
-    } else if let Some((directory, value)) = tagged(given) {
+    } else if let Some((directory, value)) = tag_directory(given) {
         let names =
             listed
                 .entry(directory)
@@ -79,10 +78,10 @@ pub fn of(
                     Ok(names) => {
                         Reading::known(names.into_iter().collect(), Source::file(directory))
                     }
-                    Err(miss) => refused(&miss, directory),
+                    Err(miss) => error_reading(&miss, directory),
                 });
         names.as_ref().map(|names| {
-            let is_there = names.contains(OsStr::new(&encoded(value)));
+            let is_there = names.contains(OsStr::new(&udev_encode(value)));
             if is_there {
                 NamedDevice::There
             } else {
@@ -90,7 +89,7 @@ pub fn of(
             }
         })
     } else if given.starts_with("/dev/") {
-        path(host, facts, given)
+        path_presence(host, facts, given)
     } else {
         return Reading::known(NamedDevice::None, written.clone());
     };
@@ -102,10 +101,8 @@ pub fn of(
             value: NamedDevice::Missing | NamedDevice::Other,
             ..
         } if contained => Reading::unknown(
-            Why::Ambiguous,
-            format!(
-                "{given} is not there, and it is unknown whether /dev here is the machine's own"
-            ),
+            UnknownReason::Ambiguous,
+            format!("{given} does not exist here, but /dev may not be the host's own"),
         ),
         found @ (Reading::Known {
             value:
@@ -116,8 +113,8 @@ pub fn of(
     }
 }
 
-/// The directory of links for a tag, and its value.
-fn tagged(given: &str) -> Option<(&'static str, &str)> {
+/// The link directory of a tag, and the tag's value.
+fn tag_directory(given: &str) -> Option<(&'static str, &str)> {
     let (tag, directory) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag))?;
     Some((
         directory,
@@ -128,34 +125,37 @@ fn tagged(given: &str) -> Option<(&'static str, &str)> {
     ))
 }
 
-/// The link under /dev that a tag stands for; none of what is no tag.
-pub fn link_of(given: &str) -> Option<PathBuf> {
-    tagged(given).map(|(directory, value)| Path::new(directory).join(encoded(value)))
+/// The link under /dev of a tag; `None` for anything else.
+pub fn tag_link(given: &str) -> Option<PathBuf> {
+    tag_directory(given).map(|(directory, value)| Path::new(directory).join(udev_encode(value)))
 }
 
-/// The block device that a line names, where it was found among those that were read.
-pub fn found(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
-    let path = link_of(given).unwrap_or_else(|| path_of(text::raw(given)));
-    let linked = device_at(host, path_bytes(&path), facts);
+/// The block device that a line names, if it is known.
+pub fn find_device(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
+    let path = tag_link(given).unwrap_or_else(|| path_from_bytes(text::original_bytes(given)));
+    let linked = device_of_path(host, path_bytes(&path), facts);
     linked.or_else(|| facts.resolve(mounted_by_uuid(facts, given)?, Scope::Device))
 }
 
-/// A mounted file system with the UUID that a line names: known also where udev makes no links.
+/// The mounted file system with this UUID, for hosts where udev makes no links.
 fn mounted_by_uuid<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
     let named = given.strip_prefix("UUID=")?.trim_matches('"');
     let has_it = |mounted: &&Subject| facts.value(mounted, &mount::UUID).as_deref() == Some(named);
     facts.subjects(Scope::Mount).find(has_it)
 }
 
-/// Mounts whose file system lies on this device itself.
-pub fn mounted<'f>(facts: &'f FactSet, device: &'f Subject) -> impl Iterator<Item = &'f Subject> {
+/// Mounts directly on this device.
+pub fn mounts_on_device<'f>(
+    facts: &'f FactSet,
+    device: &'f Subject,
+) -> impl Iterator<Item = &'f Subject> {
     facts
         .subjects(Scope::Mount)
         .filter(move |mounted| facts.below(mounted).contains(device))
 }
 
-/// A path: that of a device which was read already, or one that leads to a device.
-fn path(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDevice> {
+/// A known device's path, or a path that leads to a block device.
+fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDevice> {
     let known = given
         .strip_prefix("/dev/")
         .map(Subject::device)
@@ -164,18 +164,20 @@ fn path(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDevice> {
         return Reading::known(NamedDevice::There, Source::derived([device::KIND.name()]));
     }
     let asked = || Source::call(format!("stat {given}"));
-    match host.stat(&path_of(text::raw(given))) {
+    match host.stat(&path_from_bytes(text::original_bytes(given))) {
         Ok(stat) if stat.is_block() => Reading::known(NamedDevice::There, asked()),
         Ok(_) => Reading::known(NamedDevice::Other, asked()),
-        Err(miss) if miss.kind == MissKind::Absent => Reading::known(NamedDevice::Missing, asked()),
-        Err(miss) => refused(&miss, given),
+        Err(miss) if miss.kind == HostErrorKind::Absent => {
+            Reading::known(NamedDevice::Missing, asked())
+        }
+        Err(miss) => error_reading(&miss, given),
     }
 }
 
-/// As udev writes a label or an id as a name: what is neither a letter, a digit nor one of
-/// `#+-.:=@_` becomes `\xNN` (systemd's encode_devnode_name).
-fn encoded(value: &str) -> String {
-    let bytes = text::raw(value);
+/// udev's encoding of labels and ids in link names: anything but letters, digits and `#+-.:=@_`
+/// becomes `\xNN` (systemd's encode_devnode_name).
+fn udev_encode(value: &str) -> String {
+    let bytes = text::original_bytes(value);
     let plain = |c: char| c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c);
     let mut out = String::new();
     for c in String::from_utf8_lossy(&bytes).chars() {
@@ -192,39 +194,39 @@ fn encoded(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    fn found(host: &Fake, named: &str, container: &str) -> Option<String> {
+    fn presence_of(host: &FakeHost, named: &str, container: &str) -> Option<String> {
         let mut facts = FactSet::default();
         let line = Subject::boot("/data");
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,
             container.to_owned(),
             Source::file("cgroup"),
         );
-        facts.know(
+        facts.insert_known(
             &Subject::device("sda1"),
             &device::KIND,
             device::DeviceKind::Partition,
             Source::file("sysfs"),
         );
-        facts.know(
+        facts.insert_known(
             &line,
             &boot::SOURCE,
             named.to_owned(),
             Source::line("/etc/fstab", 3),
         );
-        facts.know(
+        facts.insert_known(
             &Subject::mount("/srv"),
             &mount::UUID,
             "9f-3".to_owned(),
             Source::call("superblock"),
         );
-        look(host, &mut facts, &mut LinkDirectories::default());
+        record(host, &mut facts, &mut LinkDirectories::default());
         facts
             .value(&line, &boot::DEVICE)
-            .map(|found| found.word().to_owned())
+            .map(|found| found.as_str().to_owned())
     }
 
     #[test]
@@ -237,17 +239,17 @@ mod tests {
         ] {
             let (mut facts, line) = (FactSet::default(), Subject::boot("/data"));
             let from = || Source::line("/etc/fstab", 3);
-            facts.know(
+            facts.insert_known(
                 &Subject::host(),
                 &machine::CONTAINER,
                 "none".to_owned(),
                 from(),
             );
-            facts.know(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
-            facts.know(&line, &boot::FSTYPE, fstype.to_owned(), from());
-            facts.know(&line, &boot::OPTIONS, vec![option.to_owned()], from());
-            look(
-                &Fake::default(),
+            facts.insert_known(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
+            facts.insert_known(&line, &boot::FSTYPE, fstype.to_owned(), from());
+            facts.insert_known(&line, &boot::OPTIONS, vec![option.to_owned()], from());
+            record(
+                &FakeHost::default(),
                 &mut facts,
                 &mut LinkDirectories::default(),
             );
@@ -261,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_device_is_there_or_missing_or_none() {
-        let host = Fake::default()
+        let host = FakeHost::default()
             .answer(
                 Question::List("/dev/disk/by-uuid".into()),
                 b"0a-1\0C0FF-EE\0",
@@ -270,9 +272,9 @@ mod tests {
                 Question::List("/dev/disk/by-label".into()),
                 b"my\\x20data\0",
             )
-            .node("/dev/mapper/vg-lv", 0o060_600)
-            .node("/dev/null", 0o020_666)
-            .refuse(Question::Stat("/dev/held".into()), MissKind::TimedOut);
+            .stat_node("/dev/mapper/vg-lv", 0o060_600)
+            .stat_node("/dev/null", 0o020_666)
+            .refuse(Question::Stat("/dev/held".into()), HostErrorKind::TimedOut);
         for (named, container, expected) in [
             ("UUID=0a-1", "none", Some("there")),
             ("UUID=\"0a-1\"", "none", Some("there")),
@@ -295,7 +297,7 @@ mod tests {
             ("pool/data", "docker", Some("none")),
         ] {
             assert_eq!(
-                found(&host, named, container).as_deref(),
+                presence_of(&host, named, container).as_deref(),
                 expected,
                 "{named} in {container}"
             );

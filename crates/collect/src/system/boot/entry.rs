@@ -1,28 +1,25 @@
-//! One mount of the next boot, decoded, and what every list of such mounts needs: options, names
-//! and notes.
-//!
-//! The lists themselves are read beside this file.
+//! A mount of the next boot, and what all its sources share: options, names, notes.
 
 use std::path::Path;
 
 use crate::facts::catalog::{boot, mount};
 use crate::facts::note::BootNote;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Miss, path_bytes};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::host::{HostError, path_bytes};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
 pub const FSTAB: &str = "/etc/fstab";
 pub const COMMAND_LINE: &str = "/proc/cmdline";
 
-/// One thing that will be mounted, decoded.
+/// A mount of the next boot, unescaped.
 pub struct BootEntry {
     pub point: Vec<u8>,
     pub source: Reading<String>,
     pub fstype: Reading<String>,
     pub options: Vec<u8>,
-    pub numbers: Option<Vec<u8>>,
-    pub whole: Option<bool>,
+    pub dump_and_pass: Option<Vec<u8>>,
+    pub is_complete: Option<bool>,
     pub auto: Reading<bool>,
     pub path: String,
     pub line: Option<u32>,
@@ -36,11 +33,11 @@ impl BootEntry {
         }
     }
 
-    pub fn put(self, facts: &mut FactSet) {
+    pub fn record(self, facts: &mut FactSet) {
         let origin = self.origin();
-        let point = trimmed(&self.point);
-        let point = safe(point);
-        let subject = unused(facts, &point);
+        let point = trim_mount_point(&self.point);
+        let point = display_safe(point);
+        let subject = unused_subject(facts, &point);
         let mounted = mount_at(facts, &point);
         let undecided = |word: &String| word == "auto" || word.contains(',');
         let fstype = match (&mounted, self.fstype.value()) {
@@ -49,46 +46,45 @@ impl BootEntry {
             }
             _ => None,
         };
-        facts.know(&subject, &boot::POINT, point, origin.clone());
-        facts.put(&subject, &boot::SOURCE, self.source);
-        facts.put(&subject, &boot::WRITTEN_TYPE, self.fstype.clone());
-        facts.put(&subject, &boot::FSTYPE, fstype.unwrap_or(self.fstype));
-        if let Some(numbers) = &self.numbers {
-            facts.know(
+        facts.insert_known(&subject, &boot::POINT, point, origin.clone());
+        facts.insert(&subject, &boot::SOURCE, self.source);
+        facts.insert(&subject, &boot::WRITTEN_TYPE, self.fstype.clone());
+        facts.insert(&subject, &boot::FSTYPE, fstype.unwrap_or(self.fstype));
+        if let Some(numbers) = &self.dump_and_pass {
+            facts.insert_known(
                 &subject,
                 &boot::DUMP_AND_PASS,
-                safe(numbers),
+                display_safe(numbers),
                 origin.clone(),
             );
         }
-        if let Some(whole) = self.whole {
-            facts.know(&subject, &boot::WHOLE, whole, origin.clone());
+        if let Some(whole) = self.is_complete {
+            facts.insert_known(&subject, &boot::WHOLE, whole, origin.clone());
         }
-        facts.know(
+        facts.insert_known(
             &subject,
             &boot::OPTIONS,
             options(&self.options),
             origin.clone(),
         );
-        facts.know(&subject, &boot::WHERE, origin.to_string(), origin);
-        facts.put(&subject, &boot::AUTO, self.auto);
+        facts.insert_known(&subject, &boot::WHERE, origin.to_string(), origin);
+        facts.insert(&subject, &boot::AUTO, self.auto);
         if let Some(mounted) = mounted {
             facts.link(&subject, &mounted);
         }
     }
 }
 
-/// The reason why lines could not be read, here and below; `None` for a file that does not exist.
-pub type Unread = Option<Reading<bool>>;
+/// Why lines could not be read; `None` if they were, or if the file does not exist.
+pub type ReadFailure = Option<Reading<bool>>;
 
-/// Whether a line with these options is mounted without being asked.
-pub fn mounts_itself(options: &[String]) -> bool {
+/// Whether the boot mounts a line with these options.
+pub fn is_mounted_at_boot(options: &[String]) -> bool {
     let has = |word: &str| options.iter().any(|option| option == word);
     !has("noauto") || has("x-systemd.automount")
 }
 
-/// The comma-separated options; a comma inside double quotes does not separate (mount(8), needed
-/// for SELinux contexts).
+/// Commas inside double quotes do not separate (mount(8), for SELinux contexts).
 pub fn options(text: &[u8]) -> Vec<String> {
     let mut quoted = false;
     let ends = |byte: &u8| {
@@ -98,11 +94,11 @@ pub fn options(text: &[u8]) -> Vec<String> {
     text.split(ends)
         .map(<[u8]>::trim_ascii)
         .filter(|word| !word.is_empty())
-        .map(safe)
+        .map(display_safe)
         .collect()
 }
 
-/// The mount in sight on this mount point: the last of those with its name.
+/// The visible mount on this mount point: the last of those on it.
 pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     let nth = |n: usize| {
         let subject = Subject::mount(if n > 1 {
@@ -115,8 +111,7 @@ pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     (1..).map_while(nth).last()
 }
 
-/// The first unused subject name for a mount point.
-pub fn unused(facts: &FactSet, point: &str) -> Subject {
+pub fn unused_subject(facts: &FactSet, point: &str) -> Subject {
     let first = Subject::boot(point);
     if !facts.contains(&first) {
         return first;
@@ -130,23 +125,22 @@ pub fn unused(facts: &FactSet, point: &str) -> Subject {
     Subject::boot(format!("{point}#{}", taken.count() + 1))
 }
 
-pub fn trimmed(point: &[u8]) -> &[u8] {
+pub fn trim_mount_point(point: &[u8]) -> &[u8] {
     match point {
-        [rest @ .., b'/'] if !rest.is_empty() => trimmed(rest),
+        [rest @ .., b'/'] if !rest.is_empty() => trim_mount_point(rest),
         point => point,
     }
 }
 
-pub fn shown(path: &Path) -> String {
-    safe(path_bytes(path))
+pub fn display_path(path: &Path) -> String {
+    display_safe(path_bytes(path))
 }
 
-/// Notes what kept a list of mounts from being read.
-pub fn note(facts: &mut FactSet, miss: &Miss, path: &str) -> Unread {
-    let unread = refused(miss, path);
+pub fn note_unread(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFailure {
+    let unread = error_reading(miss, path);
     match &unread {
-        Reading::Unknown { why, detail, .. } if *why != Why::Absent => {
-            facts.warn(BootNote::Gap {
+        Reading::Unknown { why, detail, .. } if *why != UnknownReason::Absent => {
+            facts.add_note(BootNote::UnreadableSource {
                 detail: detail.clone(),
                 why: *why,
             });

@@ -1,69 +1,68 @@
 //! The swap of the next boot, and whether it is active now.
 //!
-//! Lines of fstab and the names of swap units come from the files beside this one. Only active swap
-//! is known to be swap, because the contents of devices and files are not read. The device of a
-//! unit is not read either. A zram device is created at each boot by a service that is not
-//! examined.
+//! The parent module passes lines of fstab and names of swap units. Only active swap is known to be
+//! swap, because contents of devices and files are not read, nor the device of a unit. A zram
+//! device is created at each boot by a service that is not examined.
 
 use super::device;
 use super::entry::FSTAB;
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::{FactSet, Reading, Source, Subject};
-use crate::host::{Host, MissKind, path_bytes, path_of};
-use crate::lookup::device_at;
-use crate::storage::swap::active;
+use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::lookup::device_of_path;
+use crate::storage::swap::active_paths;
 use crate::text;
 
-/// Something that the next boot swaps to.
 pub enum Swap {
     Unit(String),
-    /// A line of fstab: a device or a file, its options, and whether these are all.
+    /// A line of fstab: device or file, options, and whether the options are complete.
     Line {
-        named: String,
+        source: String,
         options: Vec<String>,
-        whole: Option<bool>,
+        is_complete: Option<bool>,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SwapState {
-    /// Active now, with known options only.
+    /// Active now, with supported options only.
     Active,
     Missing,
-    /// It exists, and cannot be swap.
-    Unfit,
-    /// Whether it is swap is not known.
-    Unseen,
+    /// It exists but cannot be swap.
+    NotSwap,
+    Unknown,
 }
 
-/// Records the swaps by state.
-pub fn put(
+pub fn record(
     host: &dyn Host,
     swaps: &[Swap],
     facts: &mut FactSet,
     listed: &mut device::LinkDirectories,
 ) {
     let written = Source::file(FSTAB);
-    let active = active(host, facts);
+    let active = active_paths(host, facts);
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
     for swap in swaps {
         let (name, found) = match swap {
-            Swap::Unit(name) => (name, SwapState::Unseen),
+            Swap::Unit(name) => (name, SwapState::Unknown),
             Swap::Line {
-                named,
+                source: named,
                 options,
-                whole,
+                is_complete: whole,
             } => {
                 let is_known =
                     *whole == Some(true) && options.iter().all(|option| is_known(option));
-                (named, line(host, facts, named, is_known, &active, listed))
+                (
+                    named,
+                    line_state(host, facts, named, is_known, &active, listed),
+                )
             }
         };
         match found {
             SwapState::Active => {}
             SwapState::Missing => missing.push(name.clone()),
-            SwapState::Unfit => unfit.push(name.clone()),
-            SwapState::Unseen => unseen.push(name.clone()),
+            SwapState::NotSwap => unfit.push(name.clone()),
+            SwapState::Unknown => unseen.push(name.clone()),
         }
         all.push(name.clone());
     }
@@ -74,11 +73,11 @@ pub fn put(
         (&boot::SWAPS_UNFIT, unfit),
         (&boot::SWAPS_UNSEEN, unseen),
     ] {
-        facts.know(&machine, key, names, written.clone());
+        facts.insert_known(&machine, key, names, written.clone());
     }
 }
 
-/// Whether the effect of an option is known (fstab(5), swapon(8), systemd.swap(5)).
+/// Options with a known effect (fstab(5), swapon(8), systemd.swap(5)).
 fn is_known(option: &str) -> bool {
     match option.split_once('=') {
         _ if option.starts_with("x-systemd.") => true,
@@ -92,7 +91,7 @@ fn is_known(option: &str) -> bool {
     }
 }
 
-fn line(
+fn line_state(
     host: &dyn Host,
     facts: &FactSet,
     named: &str,
@@ -101,28 +100,28 @@ fn line(
     listed: &mut device::LinkDirectories,
 ) -> SwapState {
     if named.starts_with("/dev/zram") {
-        return SwapState::Unseen;
+        return SwapState::Unknown;
     }
-    let on = device::found(host, facts, named);
+    let on = device::find_device(host, facts, named);
     if is_active(host, facts, named, on.as_ref(), active) {
         return if is_known {
             SwapState::Active
         } else {
-            SwapState::Unseen
+            SwapState::Unknown
         };
     }
-    if on.is_some_and(|device| device::mounted(facts, &device).next().is_some()) {
-        return SwapState::Unfit;
+    if on.is_some_and(|device| device::mounts_on_device(facts, &device).next().is_some()) {
+        return SwapState::NotSwap;
     }
     if named.starts_with('/') && !named.starts_with("/dev/") {
-        return match host.stat(&path_of(text::raw(named))) {
-            Ok(stat) if stat.is_file() || stat.is_block() => SwapState::Unseen,
-            Ok(_) => SwapState::Unfit,
-            Err(miss) if miss.kind == MissKind::Absent => SwapState::Missing,
-            Err(_) => SwapState::Unseen,
+        return match host.stat(&path_from_bytes(text::original_bytes(named))) {
+            Ok(stat) if stat.is_file() || stat.is_block() => SwapState::Unknown,
+            Ok(_) => SwapState::NotSwap,
+            Err(miss) if miss.kind == HostErrorKind::Absent => SwapState::Missing,
+            Err(_) => SwapState::Unknown,
         };
     }
-    match device::of(host, facts, named, &Source::file(FSTAB), listed) {
+    match device::device_presence(host, facts, named, &Source::file(FSTAB), listed) {
         Reading::Known {
             value: NamedDevice::Missing,
             ..
@@ -130,16 +129,16 @@ fn line(
         Reading::Known {
             value: NamedDevice::Other,
             ..
-        } => SwapState::Unfit,
+        } => SwapState::NotSwap,
         Reading::Known {
             value: NamedDevice::There | NamedDevice::None,
             ..
         }
-        | Reading::Unknown { .. } => SwapState::Unseen,
+        | Reading::Unknown { .. } => SwapState::Unknown,
     }
 }
 
-/// Whether it is swapped to now, by its path, by the path behind its links, or as the same device.
+/// Compares the path, the path with links resolved, and the device.
 fn is_active(
     host: &dyn Host,
     facts: &FactSet,
@@ -147,9 +146,9 @@ fn is_active(
     on: Option<&Subject>,
     active: &[Vec<u8>],
 ) -> bool {
-    let path = text::raw(named);
+    let path = text::original_bytes(named);
     let real = || {
-        host.real_path(&path_of(path.clone()))
+        host.real_path(&path_from_bytes(path.clone()))
             .ok()
             .filter(|_| path.starts_with(b"/"))
     };
@@ -157,7 +156,7 @@ fn is_active(
         || on.is_some_and(|on| {
             active
                 .iter()
-                .any(|other| device_at(host, other, facts).as_ref() == Some(on))
+                .any(|other| device_of_path(host, other, facts).as_ref() == Some(on))
         })
         || real().is_some_and(|real| active.iter().any(|other| other == path_bytes(&real)))
 }
@@ -168,49 +167,49 @@ mod tests {
     use crate::facts::Key;
     use crate::facts::catalog::{device as block, host as machine};
     use crate::host::Question;
-    use crate::testing::Fake;
+    use crate::testing::FakeHost;
 
-    fn machine_with(active: &str) -> (Fake, FactSet) {
-        let host = Fake::default()
+    fn machine_with(active: &str) -> (FakeHost, FactSet) {
+        let host = FakeHost::default()
             .file(
                 "/proc/swaps",
                 format!("Filename Type Size Used Priority\n{active}\n"),
             )
-            .node("/var/there.swap", 0o100_600)
-            .node("/etc/passwd", 0o100_644)
-            .node("/srv", 0o040_755)
-            .node("/dev/null", 0o020_666)
+            .stat_node("/var/there.swap", 0o100_600)
+            .stat_node("/etc/passwd", 0o100_644)
+            .stat_node("/srv", 0o040_755)
+            .stat_node("/dev/null", 0o020_666)
             .answer(Question::RealPath("/dev/disk/by-uuid/7".into()), "/dev/vdb")
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
         let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,
             "none".to_owned(),
             from(),
         );
         for name in ["vda", "vdb"] {
-            facts.know(
+            facts.insert_known(
                 &Subject::device(name),
                 &block::KIND,
                 block::DeviceKind::Disk,
                 from(),
             );
         }
-        facts.mention(&Subject::mount("/"));
-        facts.stand(&Subject::mount("/"), &Subject::device("vda"));
+        facts.add_subject(&Subject::mount("/"));
+        facts.add_edge(&Subject::mount("/"), &Subject::device("vda"));
         (host, facts)
     }
 
-    fn found(active: &str, named: &str, options: &str) -> SwapState {
+    fn swap_state(active: &str, named: &str, options: &str) -> SwapState {
         let (host, mut facts) = machine_with(active);
         let options = options.split(',').map(str::to_owned).collect();
         let swap = Swap::Line {
-            named: named.to_owned(),
+            source: named.to_owned(),
             options,
-            whole: Some(true),
+            is_complete: Some(true),
         };
-        put(
+        record(
             &host,
             &[swap],
             &mut facts,
@@ -224,8 +223,8 @@ mod tests {
         ) {
             (false, false, false) => SwapState::Active,
             (true, false, false) => SwapState::Missing,
-            (false, true, false) => SwapState::Unfit,
-            _ => SwapState::Unseen,
+            (false, true, false) => SwapState::NotSwap,
+            _ => SwapState::Unknown,
         }
     }
 
@@ -237,31 +236,31 @@ mod tests {
                 "/var/there.swap",
                 SwapState::Active,
             ),
-            ("", "/var/there.swap", SwapState::Unseen),
+            ("", "/var/there.swap", SwapState::Unknown),
             (
                 "/var/there.swap\\040(deleted) file 1 0 -2",
                 "/var/there.swap",
-                SwapState::Unseen,
+                SwapState::Unknown,
             ),
-            ("", "/etc/passwd", SwapState::Unseen),
+            ("", "/etc/passwd", SwapState::Unknown),
             ("", "/var/gone.swap", SwapState::Missing),
-            ("", "/srv", SwapState::Unfit),
-            ("", "/dev/null", SwapState::Unfit),
+            ("", "/srv", SwapState::NotSwap),
+            ("", "/dev/null", SwapState::NotSwap),
             ("", "/dev/gone", SwapState::Missing),
-            ("", "/dev/vda", SwapState::Unfit),
-            ("", "/dev/vdb", SwapState::Unseen),
+            ("", "/dev/vda", SwapState::NotSwap),
+            ("", "/dev/vdb", SwapState::Unknown),
             ("/dev/vdb partition 1 0 -2", "/dev/vdb", SwapState::Active),
             ("/dev/vdb partition 1 0 -2", "UUID=7", SwapState::Active),
-            ("", "UUID=7", SwapState::Unseen),
+            ("", "UUID=7", SwapState::Unknown),
             ("/dev/vdb partition 1 0 -2", "UUID=8", SwapState::Missing),
             (
                 "/dev/zram0 partition 1 0 -2",
                 "/dev/zram0",
-                SwapState::Unseen,
+                SwapState::Unknown,
             ),
         ] {
             assert_eq!(
-                found(active, named, "sw"),
+                swap_state(active, named, "sw"),
                 expected,
                 "{named}, while active is {active}"
             );
@@ -278,7 +277,7 @@ mod tests {
             "discard=pages,nofail,x-systemd.makefs",
         ] {
             assert_eq!(
-                found("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
+                swap_state("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
                 SwapState::Active,
                 "{options}"
             );
@@ -293,8 +292,8 @@ mod tests {
             "noatime",
         ] {
             assert_eq!(
-                found("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
-                SwapState::Unseen,
+                swap_state("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
+                SwapState::Unknown,
                 "{options}"
             );
         }
@@ -304,9 +303,9 @@ mod tests {
     fn a_line_that_is_not_whole_and_a_unit_are_not_known() {
         let (host, mut facts) = machine_with("/dev/vdb partition 1 0 -2");
         let line = |whole| Swap::Line {
-            named: "/dev/vdb".to_owned(),
+            source: "/dev/vdb".to_owned(),
             options: Vec::new(),
-            whole,
+            is_complete: whole,
         };
         let swaps = [
             Swap::Unit("dev-vdb.swap".to_owned()),
@@ -314,7 +313,7 @@ mod tests {
             line(None),
             line(Some(true)),
         ];
-        put(
+        record(
             &host,
             &swaps,
             &mut facts,

@@ -1,10 +1,9 @@
-//! Mount units as systemd merges them: where units lie, which one of a name wins, and how drop-ins
-//! change it and a line of fstab (systemd.unit(5), *Unit File Load Path* and *drop-in*;
-//! systemd.mount(5), *fstab*).
+//! Mount units as systemd merges them: their directories, precedence, and drop-ins, also for lines
+//! of fstab (systemd.unit(5), *Unit File Load Path* and *drop-in*; systemd.mount(5), *fstab*).
 //!
 //! Units below /run do not survive a boot and are left out. A line of fstab is a unit too: a
-//! drop-in replaces its options, a unit in /etc replaces it as a whole, and a link to /dev/null
-//! masks it.
+//! drop-in replaces its options, a unit in /etc replaces all of it, and a link to /dev/null masks
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -12,14 +11,16 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::entry::{BootEntry, Unread, note, shown};
+use super::entry::{BootEntry, ReadFailure, display_path, note_unread};
 use crate::facts::note::BootNote;
-use crate::facts::{FactSet, Reading, Source, Why};
-use crate::host::{ConfigDirective, Dialect, Host, Miss, MissKind, path_bytes, path_of};
-use crate::refusal::refused;
-use crate::text::safe;
+use crate::facts::{FactSet, Reading, Source, UnknownReason};
+use crate::host::{
+    ConfigDirective, Dialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes,
+};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
 
-/// Directories of persistent units, in order of precedence. fstab ranks after the first.
+/// In order of precedence; fstab comes after the first.
 const DIRECTORIES: [&str; 4] = [
     "/etc/systemd/system",
     "/usr/local/lib/systemd/system",
@@ -27,36 +28,35 @@ const DIRECTORIES: [&str; 4] = [
     "/lib/systemd/system",
 ];
 
-/// Directories in which something pulls a unit in.
-const PULLING: [&[u8]; 3] = [b".wants", b".requires", b".upholds"];
+/// Suffixes of directories whose links pull in a unit.
+const PULLING_SUFFIXES: [&[u8]; 3] = [b".wants", b".requires", b".upholds"];
 
-/// The units on this machine.
 pub struct Units {
     listed: Vec<(PathBuf, Vec<OsString>)>,
-    /// Names of units that something pulls in; the error says why that is not known. Most machines
-    /// have no unit of which that is asked, and two dozen directories that say it.
-    pulled: OnceLock<Result<BTreeSet<Vec<u8>>, Miss>>,
+    /// Units that something pulls in. Read only when needed: few hosts have such a unit, and it
+    /// takes two dozen directories.
+    wanted: OnceLock<Result<BTreeSet<Vec<u8>>, HostError>>,
 }
 
-/// A setting of a unit, with the file that it stands in.
+/// A setting of a unit, with its file.
 struct UnitDirective {
     file: PathBuf,
     setting: ConfigDirective,
 }
 
-enum Main {
+enum MainFile {
     Masked(PathBuf),
     File(PathBuf),
 }
 
 impl Units {
-    /// Lists the directories and reports those that could not be listed.
-    pub fn list(host: &dyn Host, facts: &mut FactSet) -> (Self, Unread) {
+    /// Lists the directories and notes unreadable ones.
+    pub fn list(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
         let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
         let mut unread = None;
         let mut seen = BTreeSet::new();
         for directory in DIRECTORIES.map(PathBuf::from) {
-            // Where /lib is a link to /usr/lib, the same names would be listed twice.
+            // If /lib links to /usr/lib, the same names would be listed twice.
             let identity = host
                 .stat(&directory)
                 .map(|stat| (stat.major, stat.minor, stat.inode));
@@ -65,21 +65,28 @@ impl Units {
             }
             match host.list(&directory) {
                 Ok(names) => listed.push((directory, names)),
-                Err(miss) => unread = note(facts, &miss, &shown(&directory)).or(unread),
+                Err(miss) => {
+                    unread = note_unread(facts, &miss, &display_path(&directory)).or(unread);
+                }
             }
         }
         (
             Self {
                 listed,
-                pulled: OnceLock::new(),
+                wanted: OnceLock::new(),
             },
             unread,
         )
     }
 
-    /// Records the mount of every mount unit. A distribution's units count where they mount a
-    /// device and fstab has no line for it; `lines` are the units generated from fstab.
-    pub fn put(&self, host: &dyn Host, lines: &BTreeSet<OsString>, facts: &mut FactSet) -> Unread {
+    /// Records the mount of every mount unit. A distribution's unit counts only if it mounts a
+    /// device without a line in fstab; `lines` are the units of fstab's lines.
+    pub fn record(
+        &self,
+        host: &dyn Host,
+        lines: &BTreeSet<OsString>,
+        facts: &mut FactSet,
+    ) -> ReadFailure {
         let mut unread = None;
         let names: BTreeSet<&OsString> = self
             .listed
@@ -88,97 +95,103 @@ impl Units {
             .filter(|name| is_mount(name))
             .collect();
         for name in names {
-            let Some(Main::File(main)) = self.main(host, name) else {
+            let Some(MainFile::File(main)) = self.main(host, name) else {
                 continue;
             };
-            if lines.contains(name) && !is_admins(&main) {
+            if lines.contains(name) && !is_admin_file(&main) {
                 continue;
             }
-            let settings = match self.lines(host, name, Some(&main)) {
+            let settings = match self.directives(host, name, Some(&main)) {
                 Ok(settings) => settings,
                 Err((path, miss)) => {
-                    unread = note(facts, &miss, &shown(&path)).or(unread);
+                    unread = note_unread(facts, &miss, &display_path(&path)).or(unread);
                     continue;
                 }
             };
-            let by_admin = settings.iter().any(|line| is_admins(&line.file));
+            let by_admin = settings.iter().any(|line| is_admin_file(&line.file));
             if !by_admin
-                && !last(&settings, b"what").is_some_and(|line| names_a_device(&line.setting.value))
+                && !last_directive(&settings, b"what")
+                    .is_some_and(|line| names_a_device(&line.setting.value))
             {
                 continue;
             }
             match self.entry(host, name, &main, &settings) {
-                Ok(entry) => entry.put(facts),
-                Err(flaw) => facts.warn(flaw),
+                Ok(entry) => entry.record(facts),
+                Err(flaw) => facts.add_note(flaw),
             }
         }
         unread
     }
 
-    /// A line of fstab as units change it.
-    pub fn overlay(&self, host: &dyn Host, entry: BootEntry, facts: &mut FactSet) -> BootEntry {
-        let name = name_of(&entry.point);
+    /// Applies masks, replacing units and drop-ins to a line of fstab.
+    pub fn apply_to_fstab_entry(
+        &self,
+        host: &dyn Host,
+        entry: BootEntry,
+        facts: &mut FactSet,
+    ) -> BootEntry {
+        let name = unit_name(&entry.point);
         let main = self.main(host, &name);
         match main {
-            Some(Main::Masked(mask)) => {
+            Some(MainFile::Masked(mask)) => {
                 return BootEntry {
-                    auto: Reading::known(false, Source::file(shown(&mask))),
+                    auto: Reading::known(false, Source::file(display_path(&mask))),
                     ..entry
                 };
             }
-            Some(Main::File(file)) if is_admins(&file) => {
+            Some(MainFile::File(file)) if is_admin_file(&file) => {
                 return BootEntry {
-                    auto: Reading::known(false, Source::file(shown(&file))),
+                    auto: Reading::known(false, Source::file(display_path(&file))),
                     ..entry
                 };
             }
-            Some(Main::File(_)) | None => {}
+            Some(MainFile::File(_)) | None => {}
         }
-        match self.lines(host, &name, None) {
-            Ok(lines) => overlaid(entry, &lines),
+        match self.directives(host, &name, None) {
+            Ok(lines) => apply_drop_ins(entry, &lines),
             Err((path, miss)) => {
-                let _ = note(facts, &miss, &shown(&path));
+                let _ = note_unread(facts, &miss, &display_path(&path));
                 BootEntry {
-                    auto: refused(&miss, &shown(&path)),
+                    auto: error_reading(&miss, &display_path(&path)),
                     ..entry
                 }
             }
         }
     }
 
-    /// Names of the swap units that an admin has written.
-    pub fn swaps(&self) -> impl Iterator<Item = String> {
+    /// Swap units in the admin's directory.
+    pub fn admin_swap_units(&self) -> impl Iterator<Item = String> {
         let own = self
             .listed
             .iter()
-            .filter(|(directory, _)| is_admins(directory));
+            .filter(|(directory, _)| is_admin_file(directory));
         let names = own.flat_map(|(_, names)| names);
         names
             .filter(|name| name.as_bytes().ends_with(b".swap"))
-            .map(|name| shown(Path::new(name)))
+            .map(|name| display_path(Path::new(name)))
     }
 
-    /// The main file of a unit: that of the first directory which has it.
-    fn main(&self, host: &dyn Host, name: &OsString) -> Option<Main> {
+    /// From the first directory that has it.
+    fn main(&self, host: &dyn Host, name: &OsString) -> Option<MainFile> {
         let (directory, _) = self.listed.iter().find(|(_, names)| names.contains(name))?;
         let path = directory.join(name);
         let masked = host
             .link(&path)
             .is_ok_and(|target| target == Path::new("/dev/null"));
         Some(if masked {
-            Main::Masked(path)
+            MainFile::Masked(path)
         } else {
-            Main::File(path)
+            MainFile::File(path)
         })
     }
 
-    /// The settings of a unit in the order in which they count: its main file, then its drop-ins.
-    fn lines(
+    /// Settings in order: the main file, then drop-ins.
+    fn directives(
         &self,
         host: &dyn Host,
         name: &OsString,
         main: Option<&PathBuf>,
-    ) -> Result<Vec<UnitDirective>, (PathBuf, Miss)> {
+    ) -> Result<Vec<UnitDirective>, (PathBuf, HostError)> {
         let mut files: Vec<PathBuf> = main.cloned().into_iter().collect();
         files.extend(self.drop_ins(host, name)?);
         let mut lines = Vec::new();
@@ -194,9 +207,12 @@ impl Units {
         Ok(lines)
     }
 
-    /// Drop-ins in the order of their names; of several with one name that of the first directory
-    /// counts.
-    fn drop_ins(&self, host: &dyn Host, name: &OsString) -> Result<Vec<PathBuf>, (PathBuf, Miss)> {
+    /// In the order of their names; of several with one name the first directory wins.
+    fn drop_ins(
+        &self,
+        host: &dyn Host,
+        name: &OsString,
+    ) -> Result<Vec<PathBuf>, (PathBuf, HostError)> {
         let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
         let own = drop_in_directories(path_bytes(Path::new(name)));
         let of_all = std::iter::once(b"mount.d".to_vec());
@@ -210,7 +226,7 @@ impl Units {
                 .map(move |listed| (listed, named.clone()))
         });
         for ((directory, names), named) in specific.chain(general) {
-            let named = OsString::from(path_of(named));
+            let named = OsString::from(path_from_bytes(named));
             if !names.contains(&named) {
                 continue;
             }
@@ -226,7 +242,7 @@ impl Units {
                 }
             }
         }
-        // One that leads to /dev/null hides those of its name and says nothing.
+        // A link to /dev/null masks drop-ins of its name.
         let masked = |path: &PathBuf| {
             host.link(path)
                 .is_ok_and(|target| target == Path::new("/dev/null"))
@@ -241,32 +257,40 @@ impl Units {
         main: &Path,
         lines: &[UnitDirective],
     ) -> Result<BootEntry, BootNote> {
-        let word = |key: &[u8], what: &str| match last(lines, key) {
-            Some(line) => Reading::known(safe(&line.setting.value), line.source()),
-            None => Reading::unknown(Why::Absent, format!("{what} in {}", shown(main))),
+        let word = |key: &[u8], what: &str| match last_directive(lines, key) {
+            Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
+            None => Reading::unknown(
+                UnknownReason::Absent,
+                format!("{what} in {}", display_path(main)),
+            ),
         };
-        let point = last(lines, b"where").map(|line| line.setting.value.clone());
+        let point = last_directive(lines, b"where").map(|line| line.setting.value.clone());
         let point = point
             .filter(|point| point.starts_with(b"/"))
-            .ok_or_else(|| BootNote::NoMountPoint { unit: shown(main) })?;
-        if name_of(&point) != *name {
-            return Err(BootNote::OtherName { unit: shown(main) });
+            .ok_or_else(|| BootNote::NoMountPoint {
+                unit: display_path(main),
+            })?;
+        if unit_name(&point) != *name {
+            return Err(BootNote::MisnamedUnit {
+                unit: display_path(main),
+            });
         }
         let stem = |name: &[u8]| name.rsplit(|b| *b == b'.').nth(1).map(<[u8]>::to_vec);
-        let auto = match self.pulled.get_or_init(|| pulled_in(host, &self.listed)) {
+        let auto = match self.wanted.get_or_init(|| wanted_units(host, &self.listed)) {
             Ok(pulled) => {
                 let ours = path_bytes(Path::new(name));
                 let wanted = pulled.iter().any(|pulled| stem(pulled) == stem(ours));
                 Reading::known(wanted, Source::file(DIRECTORIES[0]))
             }
-            Err(miss) => refused(miss, DIRECTORIES[0]),
+            Err(miss) => error_reading(miss, DIRECTORIES[0]),
         };
-        let place = last(lines, b"options").or_else(|| last(lines, b"where"));
+        let place = last_directive(lines, b"options").or_else(|| last_directive(lines, b"where"));
         Ok(BootEntry {
             source: word(b"what", "What="),
             fstype: match word(b"type", "Type=") {
                 Reading::Unknown {
-                    why: Why::Absent, ..
+                    why: UnknownReason::Absent,
+                    ..
                 } => Reading::known(
                     "auto".to_owned(),
                     Source::Default {
@@ -275,13 +299,13 @@ impl Units {
                 ),
                 reading => reading,
             },
-            options: last(lines, b"options")
+            options: last_directive(lines, b"options")
                 .map(|line| line.setting.value.clone())
                 .unwrap_or_default(),
-            numbers: None,
-            whole: whole(lines),
+            dump_and_pass: None,
+            is_complete: has_complete_options(lines),
             line: place.map(|line| line.setting.line),
-            path: place.map_or_else(|| shown(main), |line| shown(&line.file)),
+            path: place.map_or_else(|| display_path(main), |line| display_path(&line.file)),
             auto,
             point,
         })
@@ -290,38 +314,36 @@ impl Units {
 
 impl UnitDirective {
     fn source(&self) -> Source {
-        Source::line(shown(&self.file), self.setting.line)
+        Source::line(display_path(&self.file), self.setting.line)
     }
 }
 
-/// A line of fstab with the settings of drop-ins in place of its own.
-fn overlaid(entry: BootEntry, lines: &[UnitDirective]) -> BootEntry {
-    let word = |key: &[u8], own: Reading<String>| match last(lines, key) {
-        Some(line) => Reading::known(safe(&line.setting.value), line.source()),
+fn apply_drop_ins(entry: BootEntry, lines: &[UnitDirective]) -> BootEntry {
+    let word = |key: &[u8], own: Reading<String>| match last_directive(lines, key) {
+        Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
         None => own,
     };
-    let options = last(lines, b"options");
+    let options = last_directive(lines, b"options");
     BootEntry {
         source: word(b"what", entry.source),
         fstype: word(b"type", entry.fstype),
-        whole: entry
-            .whole
-            .zip(options.map_or(Some(true), |_| whole(lines)))
+        is_complete: entry
+            .is_complete
+            .zip(options.map_or(Some(true), |_| has_complete_options(lines)))
             .map(|(own, more)| own && more),
         line: options.map_or(entry.line, |line| Some(line.setting.line)),
-        path: options.map_or(entry.path, |line| shown(&line.file)),
+        path: options.map_or(entry.path, |line| display_path(&line.file)),
         options: options.map_or(entry.options, |line| line.setting.value.clone()),
         ..entry
     }
 }
 
-/// The last setting of a key.
-fn last<'l>(lines: &'l [UnitDirective], key: &[u8]) -> Option<&'l UnitDirective> {
+fn last_directive<'l>(lines: &'l [UnitDirective], key: &[u8]) -> Option<&'l UnitDirective> {
     lines.iter().rev().find(|line| line.setting.key == key)
 }
 
-/// Whether the options are complete; `None` where no file sets them.
-fn whole(lines: &[UnitDirective]) -> Option<bool> {
+/// `None` if no file sets options.
+fn has_complete_options(lines: &[UnitDirective]) -> Option<bool> {
     let mut kept = lines
         .iter()
         .filter(|line| line.setting.key == b"kept")
@@ -330,8 +352,7 @@ fn whole(lines: &[UnitDirective]) -> Option<bool> {
     Some(kept.all(|line| line.setting.value == b"whole"))
 }
 
-/// Directories of a unit's drop-ins: its own, then those of the units above it, `srv-.mount.d` for
-/// `srv-pg.mount`.
+/// Its own, then those of prefixes: `srv-.mount.d` for `srv-pg.mount`.
 fn drop_in_directories(name: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![[name, b".d"].concat()];
     let mut stem = name.strip_suffix(b".mount").unwrap_or(name);
@@ -347,8 +368,8 @@ fn drop_in_directories(name: &[u8]) -> Vec<Vec<u8>> {
     all
 }
 
-/// The name of the unit of a mount point (systemd-escape(1), `--path --suffix=mount`).
-pub fn name_of(point: &[u8]) -> OsString {
+/// As systemd-escape(1) with `--path --suffix=mount`.
+pub fn unit_name(point: &[u8]) -> OsString {
     let parts: Vec<&[u8]> = point
         .split(|b| *b == b'/')
         .filter(|part| !part.is_empty())
@@ -374,19 +395,19 @@ pub fn name_of(point: &[u8]) -> OsString {
         }
     }
     name.extend(b".mount");
-    OsString::from(path_of(name))
+    OsString::from(path_from_bytes(name))
 }
 
-/// Units that something wants, requires or upholds: `systemctl enable` links them into directories
-/// of that name.
-fn pulled_in(
+/// `systemctl enable` links units into directories named after those that want, require or uphold
+/// them.
+fn wanted_units(
     host: &dyn Host,
     listed: &[(PathBuf, Vec<OsString>)],
-) -> Result<BTreeSet<Vec<u8>>, Miss> {
+) -> Result<BTreeSet<Vec<u8>>, HostError> {
     let mut pulled = BTreeSet::new();
     for (directory, names) in listed {
         let pulls = |name: &&OsString| {
-            PULLING
+            PULLING_SUFFIXES
                 .iter()
                 .any(|pulling| name.as_bytes().ends_with(pulling))
         };
@@ -402,7 +423,7 @@ fn pulled_in(
                         }),
                     );
                 }
-                Err(miss) if miss.kind == MissKind::Absent => {}
+                Err(miss) if miss.kind == HostErrorKind::Absent => {}
                 Err(miss) => return Err(miss),
             }
         }
@@ -410,8 +431,8 @@ fn pulled_in(
     Ok(pulled)
 }
 
-/// Whether a file or directory belongs to the admin: it lies below the first of [`DIRECTORIES`].
-fn is_admins(file: &Path) -> bool {
+/// Below the first of [`DIRECTORIES`].
+fn is_admin_file(file: &Path) -> bool {
     file.starts_with(DIRECTORIES[0])
 }
 
@@ -419,8 +440,7 @@ fn is_mount(name: &OsString) -> bool {
     name.as_bytes().ends_with(b".mount")
 }
 
-/// Whether the source of a mount is a device, by path or by tag; a distribution's own units mount
-/// the kernel's pseudo file systems.
+/// By path or by tag; distributions' own units mount the kernel's pseudo file systems.
 fn names_a_device(what: &[u8]) -> bool {
     what.starts_with(b"/") || what.contains(&b'=')
 }
@@ -441,7 +461,7 @@ mod tests {
             ("/srv/.a b/é", "srv-.a\\x20b-\\xc3\\xa9.mount"),
             ("/.x", "\\x2ex.mount"),
         ] {
-            assert_eq!(name_of(point.as_bytes()), *name, "{point}");
+            assert_eq!(unit_name(point.as_bytes()), *name, "{point}");
         }
         assert_eq!(
             drop_in_directories(b"a-b-c.mount"),
@@ -453,7 +473,7 @@ mod tests {
         #[test]
         fn any_name_ends(name: Vec<u8>) {
             prop_assert!(drop_in_directories(&name).len() <= name.len() + 1);
-            name_of(&name);
+            unit_name(&name);
         }
     }
 }

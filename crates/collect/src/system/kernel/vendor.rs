@@ -1,19 +1,19 @@
-//! The vendor of a kernel by its release string, and whether that vendor backports features, so
-//! that "older than" cannot be concluded from the number.
+//! The vendor of a kernel by its release string, and whether that vendor backports features: then
+//! its version number does not show what it lacks.
 //!
-//! Pure text matching. A stable tree with a packager's tail (Debian, Amazon, Fedora, Arch) matches
-//! its version number; enterprise kernels do not. An unknown tail that looks like an RPM's counts
-//! as backporting, because an error in that direction costs nothing.
+//! Pure text matching. Stable kernels with a packager's tail (Debian, Amazon, Fedora, Arch) are
+//! what their number says; enterprise kernels are not. An unknown tail that looks like an RPM's
+//! counts as backporting, because that error costs nothing.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor {
-    /// Its name in the words of `kernel.vendor`.
+    /// A word of `kernel.vendor`.
     pub name: &'static str,
-    /// Whether features and fixes arrive without the number changing.
+    /// Features and fixes arrive without a new version number.
     pub backports: bool,
 }
 
-/// Substrings of the tail, the most specific first.
+/// Substrings of the tail, most specific first; vendor; backports.
 const BY_TAIL: &[(&str, &str, bool)] = &[
     ("elrepo", "elrepo", false),
     ("uek", "uek", true),
@@ -46,8 +46,7 @@ const BY_TAIL: &[(&str, &str, bool)] = &[
     ("-rpi", "raspberry", false),
 ];
 
-/// Base versions of SUSE's enterprise kernels; the same numbers with another tail are openSUSE's
-/// rolling ones.
+/// Base versions of SUSE's enterprise kernels; with another tail they are openSUSE's rolling ones.
 const SUSE_BASES: &[&str] = &[
     "3.0.",
     "3.12.",
@@ -59,8 +58,8 @@ const SUSE_BASES: &[&str] = &[
     "6.12.0-16",
 ];
 
-/// The vendor by release and build text (`uname -r`, /proc/version).
-pub fn of(release: &str, build: &str) -> Vendor {
+/// By `uname -r` and /proc/version.
+pub fn identify(release: &str, build: &str) -> Vendor {
     let digits = release
         .bytes()
         .take_while(|b| b.is_ascii_digit() || *b == b'.')
@@ -78,12 +77,14 @@ pub fn of(release: &str, build: &str) -> Vendor {
         let enterprise = SUSE_BASES.iter().any(|base| release.starts_with(base));
         return is(if enterprise { "sles" } else { "opensuse" }, enterprise);
     }
-    // Where the build text is there, it tells; who builds for himself may keep a name.
-    if build.contains("-Ubuntu ") || (build.is_empty() && named_by_ubuntu(release)) {
-        let is_for_all = UBUNTU_FOR_ALL.iter().any(|flavour| tail.ends_with(flavour));
+    // The build text decides if present: own builds may keep a distribution's release name.
+    if build.contains("-Ubuntu ") || (build.is_empty() && is_ubuntu_release(release)) {
+        let is_for_all = UBUNTU_GENERAL_FLAVOURS
+            .iter()
+            .any(|flavour| tail.ends_with(flavour));
         return is(if is_for_all { "ubuntu" } else { "ubuntu-cloud" }, false);
     }
-    if debian_level(build).is_some() || (build.is_empty() && named_by_debian(release)) {
+    if debian_level(build).is_some() || (build.is_empty() && is_debian_release(release)) {
         let is_for_cloud = tail.contains("-cloud-");
         return is(
             if is_for_cloud {
@@ -103,8 +104,7 @@ pub fn of(release: &str, build: &str) -> Vendor {
     }
 }
 
-/// Suffixes of Ubuntu's general-purpose kernels.
-const UBUNTU_FOR_ALL: &[&str] = &[
+const UBUNTU_GENERAL_FLAVOURS: &[&str] = &[
     "-generic",
     "-generic-64k",
     "-lowlatency",
@@ -112,8 +112,8 @@ const UBUNTU_FOR_ALL: &[&str] = &[
     "-virtual",
 ];
 
-/// Names of Ubuntu's general-purpose kernels, and of those for clouds and for particular machines.
-const UBUNTU: &[&str] = &[
+/// Ubuntu's kernel flavours: general-purpose, cloud, and for particular machines.
+const UBUNTU_FLAVOURS: &[&str] = &[
     "aws",
     "aws-64k",
     "aws-fips",
@@ -144,9 +144,9 @@ const UBUNTU: &[&str] = &[
     "virtual",
 ];
 
-/// `6.8.0-1012-azure`: the third number is always 0, and a counter follows. The kernels that Ubuntu
-/// builds of the mainline have a date or a longer counter there.
-fn named_by_ubuntu(release: &str) -> bool {
+/// `6.8.0-1012-azure`: the third number is always 0, and a counter follows. Ubuntu's mainline
+/// builds have a date or a longer counter there.
+fn is_ubuntu_release(release: &str) -> bool {
     let Some((version, rest)) = release.split_once('-') else {
         return false;
     };
@@ -160,11 +160,11 @@ fn named_by_ubuntu(release: &str) -> bool {
         && is_number(minor)
         && is_number(counter)
         && counter.len() <= 4
-        && UBUNTU.contains(&flavour)
+        && UBUNTU_FLAVOURS.contains(&flavour)
 }
 
-/// Architectures as Debian's kernels name them, some with a variant.
-const DEBIAN: &[&str] = &[
+/// As in Debian's kernel names, some with a variant.
+const DEBIAN_ARCHITECTURES: &[&str] = &[
     "686",
     "686-pae",
     "amd64",
@@ -180,7 +180,7 @@ const DEBIAN: &[&str] = &[
 ];
 
 /// `6.1.0-28-amd64`, `6.12.57+deb13-cloud-amd64`, `6.10.6+bpo-amd64` or `5.10.0-0.deb10.28-amd64`.
-fn named_by_debian(release: &str) -> bool {
+fn is_debian_release(release: &str) -> bool {
     let digits = release
         .bytes()
         .take_while(|b| b.is_ascii_digit() || *b == b'.')
@@ -208,17 +208,20 @@ fn named_by_debian(release: &str) -> bool {
         .into_iter()
         .find_map(|of| kind.strip_prefix(of))
         .unwrap_or(kind);
-    is_full && tail.starts_with(['-', '+']) && is_marked && DEBIAN.contains(&architecture)
+    is_full
+        && tail.starts_with(['-', '+'])
+        && is_marked
+        && DEBIAN_ARCHITECTURES.contains(&architecture)
 }
 
-/// A number as it is counted: without zeros before it.
+/// Digits without leading zeros.
 fn is_number(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit())
         && !text.is_empty()
         && (text == "0" || !text.starts_with('0'))
 }
 
-/// Whether a vendor of this name backports; an unknown vendor may.
+/// An unknown vendor may backport.
 pub fn backports(name: &str) -> bool {
     const AS_NUMBERED: &[&str] = &[
         "mainline",
@@ -275,7 +278,7 @@ mod tests {
             ("5.15.0-119-generic", UBUNTU, "ubuntu", false),
             ("6.8.0-1012-azure", UBUNTU, "ubuntu-cloud", false),
             ("6.1.0-28-cloud-amd64", DEBIAN, "debian-cloud", false),
-            // Without the build text the release has to tell.
+            // Without build text the release decides.
             ("6.1.0-28-amd64", "", "debian", false),
             ("6.12.48+deb13-amd64", "", "debian", false),
             ("6.12.57+deb13-cloud-amd64", "", "debian-cloud", false),
@@ -323,7 +326,11 @@ mod tests {
             ("6.18.44-fc-v657", "", "other", false),
             ("4.19.90-2107.6.0.unheard.x86_64", "", "other", true),
         ] {
-            assert_eq!(of(release, build), Vendor { name, backports }, "{release}");
+            assert_eq!(
+                identify(release, build),
+                Vendor { name, backports },
+                "{release}"
+            );
         }
         assert_eq!(debian_level(DEBIAN).as_deref(), Some("6.1.140"));
         assert_eq!(
@@ -333,13 +340,12 @@ mod tests {
     }
 
     proptest! {
-        /// "Older than" is concluded only of kernels that are known not to backport, or that no RPM
-        /// brought.
+        /// *Older than* is concluded only for kernels known not to backport, or not from an RPM.
         #[test]
         fn any_text_has_a_vendor_and_what_looks_like_an_rpm_backports(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
-            of(&release, &build);
+            identify(&release, &build);
             debian_level(&build);
-            let vendor = of(&format!("4.19.90-1{tail}.x86_64"), "");
+            let vendor = identify(&format!("4.19.90-1{tail}.x86_64"), "");
             let known = BY_TAIL.iter().any(|(_, name, backports)| *name == vendor.name && !backports);
             prop_assert!(vendor.backports || known || vendor.name == "opensuse", "{tail}: {vendor:?}");
         }

@@ -1,42 +1,43 @@
-//! MySQL and MariaDB: InnoDB's redo log, the binary log, and flush methods that do not flush (MySQL
-//! manual, innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method, innodb_doublewrite;
-//! MariaDB documentation, InnoDB System Variables).
-//!
-//! With a binary log a commit is only as safe as that log. After a crash InnoDB rolls back prepared
-//! transactions that the binary log lacks, so `sync_binlog = 0` loses commits although the redo log
-//! was flushed.
+//! MySQL and MariaDB: redo log, binary log, flush method and doublewrite (manuals, InnoDB system
+//! variables). After a crash InnoDB rolls back prepared transactions that the binary log lacks, so
+//! `sync_binlog = 0` loses commits although the redo log was flushed.
 
-use super::sayer::{Sayer, preloaded};
-use super::torn::{self, Copies};
-use crate::durability::Bears::{AtRisk, Durable, Unproven};
-use crate::durability::ask::Ask;
-use crate::durability::{Bears, Mend};
+use super::evidence_log::{EvidenceLog, preload_disables_flush};
+use super::torn_pages::{self, PageProtection};
+use crate::durability::Impact::{AtRisk, Durable, Unproven};
+use crate::durability::fact_reader::FactReader;
+use crate::durability::{Impact, Remedy};
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::device::{self, Cache};
 use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod};
 use crate::facts::catalog::target::{self, Role};
-use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, Why};
-use crate::truth::Truth;
+use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
+use crate::ternary::Ternary;
 use crate::version::Version;
 
-/// The evidence in the settings for a target, and whether they turn flushes off altogether.
-pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
-    let line = ask.value(cluster, &kind::KIND);
+/// Whether the settings turn flushes off altogether.
+pub fn judge_settings(
+    ask: &mut FactReader,
+    of: &Subject,
+    cluster: &Subject,
+    sayer: &mut EvidenceLog,
+) -> bool {
+    let line = ask.get(cluster, &kind::KIND);
     let name = line.map_or("the server", ServerKind::name);
-    redo(ask, cluster, name, sayer);
-    binlog(ask, cluster, name, sayer);
-    let off = method(ask, of, cluster, name, sayer);
-    fast_doublewrite(ask, of, cluster, name, sayer);
-    torn_pages(ask, of, cluster, sayer);
-    preloaded(ask, cluster, name, sayer) || off
+    judge_redo_log(ask, cluster, name, sayer);
+    judge_binlog(ask, cluster, name, sayer);
+    let off = judge_flush_method(ask, of, cluster, name, sayer);
+    judge_fast_doublewrite(ask, of, cluster, name, sayer);
+    judge_doublewrite(ask, of, cluster, sayer);
+    preload_disables_flush(ask, cluster, name, sayer) || off
 }
 
-fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
+fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut EvidenceLog) {
     let key = &mysql::FLUSH_LOG;
     let mariadb = ask
-        .value(cluster, &kind::KIND)
+        .get(cluster, &kind::KIND)
         .is_some_and(ServerKind::is_mariadb);
-    let (bears, says) = match ask.need(cluster, key) {
+    let (bears, says) = match ask.require(cluster, key) {
         Some(1) => (
             Durable,
             format!(
@@ -50,10 +51,10 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
             ),
         ),
         Some(value @ (0 | 2)) => (
-            AtRisk(set(cluster, "innodb_flush_log_at_trx_commit", "1")),
+            AtRisk(set_remedy(cluster, "innodb_flush_log_at_trx_commit", "1")),
             format!(
-                "{name} reports commits before it flushes them (innodb_flush_log_at_trx_commit is {value}): {}, though \
-                 nothing is corrupted",
+                "{name} reports commits before it flushes them (innodb_flush_log_at_trx_commit is {value}): a crash loses {}, \
+                 but corrupts nothing",
                 unflushed_commits(ask, cluster)
             ),
         ),
@@ -70,13 +71,13 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
             ),
         ),
     };
-    sayer.say(ask, cluster, key, bears, says);
+    sayer.push(ask, cluster, key, bears, says);
 }
 
-/// The commits that a crash loses where none waits for its flush.
-fn unflushed_commits(ask: &mut Ask, cluster: &Subject) -> String {
-    match ask.value(cluster, &mysql::FLUSH_LOG_TIMEOUT) {
-        // Zero is as often as the server's master thread comes round, which nothing here says.
+/// What a crash loses if no commit waits for its flush.
+fn unflushed_commits(ask: &mut FactReader, cluster: &Subject) -> String {
+    match ask.get(cluster, &mysql::FLUSH_LOG_TIMEOUT) {
+        // Zero leaves the flush to the master thread, whose interval no source here states.
         Some(0) | None => "the commits since its last flush".to_owned(),
         Some(seconds) => {
             format!(
@@ -86,29 +87,30 @@ fn unflushed_commits(ask: &mut Ask, cluster: &Subject) -> String {
     }
 }
 
-fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
-    match ask.need(cluster, &mysql::LOG_BIN) {
+fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut EvidenceLog) {
+    match ask.require(cluster, &mysql::LOG_BIN) {
         Some(false) => return,
         Some(true) => {}
         None => {
             let says = format!(
                 "it is unknown whether {name} keeps a binary log, which commits then depend on"
             );
-            return sayer.say(ask, cluster, &mysql::LOG_BIN, Unproven, says);
+            return sayer.push(ask, cluster, &mysql::LOG_BIN, Unproven, says);
         }
     }
-    // From 12.3 on MariaDB can keep the binary log in an engine, whose own log is then flushed.
+    // From 12.3 on MariaDB can keep the binary log in a storage engine, whose own log is flushed
+    // instead.
     let engine = ask.facts.get(cluster, &mysql::BINLOG_ENGINE);
     let in_engine = engine.value().map(|engine| !engine.is_empty());
     let absent = matches!(
         &engine,
         Reading::Unknown {
-            why: Why::Absent,
+            why: UnknownReason::Absent,
             ..
         }
     );
     let key = &mysql::SYNC_BINLOG;
-    let (bears, says) = match (ask.need(cluster, key), in_engine) {
+    let (bears, says) = match (ask.require(cluster, key), in_engine) {
         (Some(1), _) => (
             Durable,
             format!("{name} flushes its binary log at each commit (sync_binlog is 1)"),
@@ -127,15 +129,15 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         ),
         (Some(value), _) => {
             let when = if value == 0 {
-                "whenever the kernel does".to_owned()
+                "only when the kernel does".to_owned()
             } else {
                 format!("once every {value} commits or groups of commits")
             };
             (
-                AtRisk(set(cluster, "sync_binlog", "1")),
+                AtRisk(set_remedy(cluster, "sync_binlog", "1")),
                 format!(
-                    "{name} flushes its binary log {when} (sync_binlog is {value}): after a crash InnoDB rolls back the \
-                     commits that this log does not hold"
+                    "{name} flushes its binary log {when} (sync_binlog is {value}): after a crash InnoDB rolls back \
+                     commits missing from it"
                 ),
             )
         }
@@ -144,17 +146,23 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
             format!("it is unknown whether {name} flushes its binary log (sync_binlog)"),
         ),
     };
-    sayer.say(ask, cluster, key, bears, says);
+    sayer.push(ask, cluster, key, bears, says);
 }
 
-/// Judges the flush method; returns whether it omits flushes everywhere.
-fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
+/// Whether the flush method omits flushes everywhere.
+fn judge_flush_method(
+    ask: &mut FactReader,
+    of: &Subject,
+    cluster: &Subject,
+    name: &str,
+    sayer: &mut EvidenceLog,
+) -> bool {
     let key = &mysql::FLUSH_METHOD;
-    let method = ask.need(cluster, key);
+    let method = ask.require(cluster, key);
     let (bears, says) = match method {
         Some(FlushMethod::Fsync | FlushMethod::Dsync | FlushMethod::Direct) => return false,
         Some(method @ (FlushMethod::Nosync | FlushMethod::Littlesync)) => (
-            AtRisk(default_method(cluster)),
+            AtRisk(default_method_remedy(cluster)),
             format!(
                 "{name} skips flushes (innodb_flush_method is {method}), so a crash can also corrupt its tables"
             ),
@@ -163,62 +171,72 @@ fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mu
             if !holds_pages(ask.facts, of) {
                 return false;
             }
-            let version = ask.value(cluster, &mysql::VERSION);
-            no_fsync(ask, of, cluster, name, version.as_ref())
+            let version = ask.get(cluster, &mysql::VERSION);
+            judge_no_fsync(ask, of, cluster, name, version.as_ref())
         }
         None => (
             Unproven,
             format!("it is unknown whether {name} flushes its data files (innodb_flush_method)"),
         ),
     };
-    sayer.say(ask, cluster, key, bears, says);
-    method.is_some_and(leaves_flushes_out)
+    sayer.push(ask, cluster, key, bears, says);
+    method.is_some_and(omits_flushes)
 }
 
-fn leaves_flushes_out(method: FlushMethod) -> bool {
+fn omits_flushes(method: FlushMethod) -> bool {
     matches!(method, FlushMethod::Nosync | FlushMethod::Littlesync)
 }
 
-/// Judges MariaDB's doublewrite mode that omits the flush of data files before a checkpoint.
-fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) {
+/// MariaDB's doublewrite mode that skips flushing data files before a checkpoint.
+fn judge_fast_doublewrite(
+    ask: &mut FactReader,
+    of: &Subject,
+    cluster: &Subject,
+    name: &str,
+    sayer: &mut EvidenceLog,
+) {
     let key = &mysql::DOUBLEWRITE;
-    let mode = ask.value(cluster, key);
+    let mode = ask.get(cluster, key);
     let (bears, says) = match mode {
         _ if !holds_pages(ask.facts, of) => return,
-        // Torn pages are the graver finding where the setting is unknown.
-        None if torn::may_tear(ask, of) => return,
+        // If the setting is unknown, torn pages are the graver finding.
+        None if torn_pages::may_tear(ask, of) => return,
         None => (
             Unproven,
             format!("it is unknown whether {name} skips flushes (innodb_doublewrite)"),
         ),
         Some(Doublewrite::On | Doublewrite::Off | Doublewrite::DetectOnly) => return,
-        Some(Doublewrite::Fast) => unflushed_pages(
+        Some(Doublewrite::Fast) => judge_unflushed_pages(
             ask.facts,
             of,
             name,
             "innodb_doublewrite is fast",
-            set(cluster, "innodb_doublewrite", "on"),
+            set_remedy(cluster, "innodb_doublewrite", "on"),
         ),
     };
-    sayer.say(ask, cluster, key, bears, says);
+    sayer.push(ask, cluster, key, bears, says);
 }
 
-/// Judges pages that a power failure tears.
-fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) {
-    let doublewrite = ask.value(cluster, &mysql::DOUBLEWRITE);
-    let copies = Copies {
+fn judge_doublewrite(
+    ask: &mut FactReader,
+    of: &Subject,
+    cluster: &Subject,
+    sayer: &mut EvidenceLog,
+) {
+    let doublewrite = ask.get(cluster, &mysql::DOUBLEWRITE);
+    let copies = PageProtection {
         key: &mysql::DOUBLEWRITE,
-        kept: doublewrite.map(|mode| matches!(mode, Doublewrite::On | Doublewrite::Fast)),
-        reads: format!(
+        enabled: doublewrite.map(|mode| matches!(mode, Doublewrite::On | Doublewrite::Fast)),
+        setting_text: format!(
             "innodb_doublewrite is {}",
-            doublewrite.map_or("not known", Doublewrite::word)
+            doublewrite.map_or("not known", Doublewrite::as_str)
         ),
-        mend: set(cluster, "innodb_doublewrite", "on"),
+        remedy: set_remedy(cluster, "innodb_doublewrite", "on"),
     };
-    torn::judge(ask, of, cluster, &copies, sayer);
+    torn_pages::judge_page_copies(ask, of, cluster, &copies, sayer);
 }
 
-/// Whether data pages lie here; true also where the contents are unknown.
+/// Whether data pages lie here; true if the contents are unknown.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
     let holds = |role: &Role| matches!(role, Role::Data | Role::Doublewrite | Role::Undo);
     facts
@@ -226,36 +244,44 @@ fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
         .is_none_or(|roles| roles.iter().any(holds))
 }
 
-/// Judges O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after creating, extending and
-/// closing a file. The omitted flushes then matter only for a cache that no flush of the redo log
-/// reaches.
-fn no_fsync(
-    ask: &mut Ask,
+/// O_DIRECT_NO_FSYNC. From 5.7.25 and 8.0.14 on MySQL flushes after creating, extending and closing
+/// a file; the omitted flushes then matter only for a cache that the redo log's flushes do not
+/// reach.
+fn judge_no_fsync(
+    ask: &mut FactReader,
     of: &Subject,
     cluster: &Subject,
     name: &str,
     version: Option<&Version>,
-) -> (Bears, String) {
+) -> (Impact, String) {
     let method = "innodb_flush_method is O_DIRECT_NO_FSYNC";
     let fixed = match (name, version) {
         ("MySQL", Some(version)) => {
             let release = [version.number(0), version.number(1), version.number(2)];
-            Truth::from(release >= [8, 0, 14] || ([5, 7, 25]..[8, 0, 0]).contains(&release))
+            Ternary::from(release >= [8, 0, 14] || ([5, 7, 25]..[8, 0, 0]).contains(&release))
         }
-        ("MySQL", None) => Truth::Unknown,
-        _ => return unflushed_pages(ask.facts, of, name, method, default_method(cluster)),
+        ("MySQL", None) => Ternary::Unknown,
+        _ => {
+            return judge_unflushed_pages(
+                ask.facts,
+                of,
+                name,
+                method,
+                default_method_remedy(cluster),
+            );
+        }
     };
     match fixed {
-        Truth::False => {
+        Ternary::False => {
             return (
-                AtRisk(default_method(cluster)),
+                AtRisk(default_method_remedy(cluster)),
                 format!(
                     "{name} of this release never flushes data files, not even their sizes ({method})"
                 ),
             );
         }
-        Truth::Unknown => {
-            ask.miss(cluster, &mysql::VERSION, None);
+        Ternary::Unknown => {
+            ask.note_missing(cluster, &mysql::VERSION, None);
             return (
                 Unproven,
                 format!(
@@ -263,10 +289,10 @@ fn no_fsync(
                 ),
             );
         }
-        Truth::True => {}
+        Ternary::True => {}
     }
     let shared = shares_disks(ask, of, cluster);
-    match caches(ask.facts, of) {
+    match cache_safety(ask.facts, of) {
         CacheSafety::Safe => (
             Durable,
             format!("{name} flushes no data pages ({method}), and no disk here needs it"),
@@ -278,7 +304,7 @@ fn no_fsync(
             ),
         ),
         CacheSafety::Volatile if shared == Some(false) => (
-            AtRisk(default_method(cluster)),
+            AtRisk(default_method_remedy(cluster)),
             format!(
                 "{name} flushes no data pages ({method}), and the redo log's flushes do not reach the volatile cache here"
             ),
@@ -298,16 +324,16 @@ fn no_fsync(
     }
 }
 
-/// Data pages that MariaDB does not flush before a checkpoint; according to its author that may or
-/// may not be safe (MDEV-33545).
-fn unflushed_pages(
+/// Data pages that MariaDB does not flush before a checkpoint, which its author calls safe on some
+/// file systems only (MDEV-33545).
+fn judge_unflushed_pages(
     facts: &FactSet,
     of: &Subject,
     name: &str,
     setting: &str,
-    mend: Mend,
-) -> (Bears, String) {
-    match caches(facts, of) {
+    mend: Remedy,
+) -> (Impact, String) {
+    match cache_safety(facts, of) {
         CacheSafety::Volatile => (
             AtRisk(mend),
             format!(
@@ -329,9 +355,9 @@ enum CacheSafety {
     Unknown,
 }
 
-fn caches(facts: &FactSet, of: &Subject) -> CacheSafety {
+fn cache_safety(facts: &FactSet, of: &Subject) -> CacheSafety {
     let worst = facts
-        .leaves(of)
+        .bottom_devices(of)
         .iter()
         .map(|leaf| facts.value(leaf, &device::CACHE).unwrap_or(Cache::Unknown))
         .min();
@@ -343,16 +369,16 @@ fn caches(facts: &FactSet, of: &Subject) -> CacheSafety {
 }
 
 /// Whether every disk here is also a disk of the redo log.
-fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> {
+fn shares_disks(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> Option<bool> {
     let facts = ask.facts;
     let roles = facts.value(of, &target::ROLES)?;
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
     if roles.iter().any(|role| role.is_redo()) && named.len() <= 1 {
         return Some(true);
     }
-    // The server is linked from the mount of its redo log.
+    // A server is linked to the mount of its redo log.
     let redo = facts.resolve(cluster, Scope::Target)?;
-    // A flush through one path empties the cache that all paths to a unit share.
+    // Paths to one unit share its cache: a flush through one empties it for all.
     let (here, there) = (facts.disks(of), facts.disks(&redo));
     if here.is_empty() || there.is_empty() {
         return None;
@@ -360,17 +386,17 @@ fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> 
     Some(here.iter().all(|disk| there.contains(disk)))
 }
 
-fn set(cluster: &Subject, setting: &'static str, value: &'static str) -> Mend {
-    Mend::Set {
+fn set_remedy(cluster: &Subject, setting: &'static str, value: &'static str) -> Remedy {
+    Remedy::SetSetting {
         setting,
         value,
         server: cluster.clone(),
     }
 }
 
-/// Every default of the flush method flushes.
-fn default_method(cluster: &Subject) -> Mend {
-    Mend::LeaveOut {
+/// All defaults of the flush method flush.
+fn default_method_remedy(cluster: &Subject) -> Remedy {
+    Remedy::ResetSetting {
         setting: "innodb_flush_method",
         server: cluster.clone(),
     }

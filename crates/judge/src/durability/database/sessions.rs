@@ -1,51 +1,48 @@
-//! PostgreSQL's sessions with their own `synchronous_commit`, set by their database or role
-//! (PostgreSQL manual, *ALTER DATABASE*, *ALTER ROLE*).
-//!
-//! The instance's value governs the verdict; deviating sessions are listed beside it. Any role may
-//! set its own value, so a deviation is never worse than a warning. Only a running server can list
-//! them; without its answer they are unknown.
+//! PostgreSQL sessions with their own `synchronous_commit`, set per database or role (*ALTER
+//! DATABASE*, *ALTER ROLE*). The instance's value decides the verdict; deviating sessions are
+//! listed. Any role may change its own value, so a deviation is at most a warning.
 
-use super::sayer::{Exceptions, Sayer};
-use crate::durability::Bears::Unproven;
-use crate::durability::ask::Ask;
+use super::evidence_log::{EvidenceLog, SessionExceptions};
+use crate::durability::Impact::Unproven;
+use crate::durability::fact_reader::FactReader;
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::{Reading, Subject};
 
-/// Judges the sessions of a cluster with this value of the instance.
-pub fn judge(
-    ask: &mut Ask,
+pub fn judge_sessions(
+    ask: &mut FactReader,
     cluster: &Subject,
     instance: Option<SynchronousCommit>,
-    sayer: &mut Sayer,
+    sayer: &mut EvidenceLog,
 ) {
     let key = &postgres::COMMIT_OVERRIDES;
-    let Some(overrides) = ask.value(cluster, key) else {
+    let Some(overrides) = ask.get(cluster, key) else {
         let reading = ask.facts.reading(cluster, key.id()).clone();
-        let runs = ask.value(cluster, &postgres::RUNNING) != Some(false);
-        if runs && instance.is_some_and(flushes) {
-            ask.miss(cluster, key, None);
+        let runs = ask.get(cluster, &postgres::RUNNING) != Some(false);
+        if runs && instance.is_some_and(waits_for_flush) {
+            ask.note_missing(cluster, key, None);
             let says = "it is unknown whether a database or a role turns synchronous_commit off"
                 .to_owned();
-            sayer.say(ask, cluster, key, Unproven, says);
+            sayer.push(ask, cluster, key, Unproven, says);
         }
-        sayer.exceptions.lose = reading.and_then(|_| Ok(Vec::new()));
+        sayer.exceptions.losing = reading.and_then(|_| Ok(Vec::new()));
         return;
     };
-    let differs = |one: &&CommitOverride| instance.is_none_or(flushes) != flushes(one.value);
+    let differs =
+        |one: &&CommitOverride| instance.is_none_or(waits_for_flush) != waits_for_flush(one.value);
     let different: Vec<&CommitOverride> = overrides.iter().filter(differs).collect();
-    let told = |one: &&CommitOverride| format!("{}: synchronous_commit = {}", one.whose, one.value);
+    let told = |one: &&CommitOverride| format!("{}: synchronous_commit = {}", one.owner, one.value);
     let lose = different
         .iter()
-        .filter(|one| !flushes(one.value))
-        .map(|one| one.whose.clone());
-    sayer.exceptions = Exceptions {
-        says: different.iter().map(told).collect(),
-        lose: Reading::known(lose.collect(), ask.asked.source()),
+        .filter(|one| !waits_for_flush(one.value))
+        .map(|one| one.owner.clone());
+    sayer.exceptions = SessionExceptions {
+        texts: different.iter().map(told).collect(),
+        losing: Reading::known(lose.collect(), ask.dependencies.source()),
     };
 }
 
 /// Whether a commit waits for the flush on this host.
-pub fn flushes(value: SynchronousCommit) -> bool {
+pub fn waits_for_flush(value: SynchronousCommit) -> bool {
     matches!(
         value,
         SynchronousCommit::On
@@ -55,17 +52,21 @@ pub fn flushes(value: SynchronousCommit) -> bool {
     )
 }
 
-/// The guarantee when this host is lost for good, in a sentence; empty where no standby is named or
+/// What a standby guarantees if this host is lost, in a sentence; empty if no standby is named or
 /// it is unknown.
-pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>) -> String {
+pub fn host_loss(
+    ask: &mut FactReader,
+    cluster: &Subject,
+    instance: Option<SynchronousCommit>,
+) -> String {
     let standbys = ask
-        .value(cluster, &postgres::STANDBYS)
+        .get(cluster, &postgres::STANDBYS)
         .filter(|standbys| *standbys > 0);
     let (Some(standbys), Some(value)) = (standbys, instance) else {
         return String::new();
     };
-    // SyncRepRequested() of syncrep.h: without WAL senders no commit waits for a standby.
-    match ask.value(cluster, &postgres::MAX_WAL_SENDERS) {
+    // SyncRepRequested() in syncrep.h: without WAL senders no commit waits for a standby.
+    match ask.get(cluster, &postgres::MAX_WAL_SENDERS) {
         Some(1..) => {}
         Some(0) => {
             return "The last commits may be lost with this host: max_wal_senders = 0, so no standby is waited for."
@@ -74,12 +75,12 @@ pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousC
         None => return String::new(),
     }
     let overrides = ask
-        .value(cluster, &postgres::COMMIT_OVERRIDES)
+        .get(cluster, &postgres::COMMIT_OVERRIDES)
         .unwrap_or_default();
     let weaker: Vec<String> = overrides
         .iter()
-        .filter(|one| awaited(one.value) < awaited(value))
-        .map(|one| format!("{}: synchronous_commit = {}", one.whose, one.value))
+        .filter(|one| standby_wait(one.value) < standby_wait(value))
+        .map(|one| format!("{}: synchronous_commit = {}", one.owner, one.value))
         .collect();
     let but = if weaker.is_empty() {
         String::new()
@@ -114,18 +115,18 @@ pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousC
     says + &but
 }
 
-/// The event on a standby that a commit waits for, weakest first.
+/// What a commit waits for on a standby, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Awaited {
+enum StandbyWait {
     Nothing,
     Write,
     Flush,
 }
 
-fn awaited(value: SynchronousCommit) -> Awaited {
+fn standby_wait(value: SynchronousCommit) -> StandbyWait {
     match value {
-        SynchronousCommit::Off | SynchronousCommit::Local => Awaited::Nothing,
-        SynchronousCommit::RemoteWrite => Awaited::Write,
-        SynchronousCommit::On | SynchronousCommit::RemoteApply => Awaited::Flush,
+        SynchronousCommit::Off | SynchronousCommit::Local => StandbyWait::Nothing,
+        SynchronousCommit::RemoteWrite => StandbyWait::Write,
+        SynchronousCommit::On | SynchronousCommit::RemoteApply => StandbyWait::Flush,
     }
 }

@@ -1,27 +1,23 @@
-//! The links below the file system: where partitions and linear mappings begin, whether a queue
-//! sends a page in one request, and what the device promises.
-//!
-//! A promise of the kernel (`atomic_write_unit_max_bytes`) is made to writes with RWF_ATOMIC alone,
-//! which no server here requests, so it makes no link hold. An NVMe controller's own field (AWUPF)
-//! is often wrong and is not used.
+//! The lower links: alignment of partitions and linear mappings, request size, and the device's
+//! promise. `atomic_write_unit_max_bytes` promises only for RWF_ATOMIC writes, which no server here
+//! makes. NVMe's AWUPF is often wrong and is not used.
 
-use super::link::{Link, LinkPlace, fits, multiple, size};
-use crate::durability::ask::Ask;
+use super::link::{Link, LinkPlace, bytes_text, fits, is_multiple};
+use crate::durability::fact_reader::FactReader;
 use crate::durability::route::routes;
 use crate::facts::catalog::device::{self, Cloud, DeviceKind};
 use crate::facts::{Scope, Subject};
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
-/// The largest write that EBS makes whole (EC2 User Guide, *Block sizes for torn write
+/// The largest write that EBS makes atomic (EC2 User Guide, *Block sizes for torn write
 /// prevention*).
-const EBS_WHOLE: u64 = 16384;
+const EBS_ATOMIC_BYTES: u64 = 16384;
 
-/// The target of device-mapper that moves a page by a fixed distance and does nothing else to it
+/// The only device-mapper target that moves a page by a fixed distance and does nothing else
 /// (linear.rst).
-const PASSING: &str = "linear";
+const LINEAR_TARGET: &str = "linear";
 
-/// The links of everything beneath the file system.
-pub fn links(ask: &mut Ask, of: &Subject, home: &Subject, page: Option<u64>) -> Vec<Link> {
+pub fn links(ask: &mut FactReader, of: &Subject, home: &Subject, page: Option<u64>) -> Vec<Link> {
     let facts = ask.facts;
     let mut links = Vec::new();
     let mut ends = 0;
@@ -30,46 +26,45 @@ pub fn links(ask: &mut Ask, of: &Subject, home: &Subject, page: Option<u64>) -> 
             Scope::Device if facts.below(hop).is_empty() => {
                 ends += 1;
                 links.extend([
-                    promise(ask, hop, page),
-                    undivided(ask, LinkPlace::Device, hop, page),
+                    device_link(ask, hop, page),
+                    request_size_link(ask, LinkPlace::Device, hop, page),
                 ]);
             }
-            Scope::Device => links.extend(layer(ask, hop, page)),
+            Scope::Device => links.extend(layer_links(ask, hop, page)),
             Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => {
-                links.push(other(hop));
+                links.push(unknown_layer_link(hop));
             }
         }
     }
     let (ways, _) = routes(facts, of);
     links.extend(
         ways.into_iter()
-            .filter_map(|way| Some(Link::new(LinkPlace::Layer, Truth::Unknown, way.broken?))),
+            .filter_map(|way| Some(Link::new(LinkPlace::Layer, Ternary::Unknown, way.broken?))),
     );
     if ends == 0 {
         let says = format!("the device under {} was not found", home.name());
-        links.push(Link::new(LinkPlace::Device, Truth::Unknown, says));
+        links.push(Link::new(LinkPlace::Device, Ternary::Unknown, says));
     }
     links
 }
 
-/// The links of a device on others.
-fn layer(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Vec<Link> {
-    let Some(kind) = ask.value(hop, &device::KIND) else {
-        return vec![Link::unread(LinkPlace::Layer, ask, hop, &device::KIND)];
+fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<Link> {
+    let Some(kind) = ask.get(hop, &device::KIND) else {
+        return vec![Link::unknown(LinkPlace::Layer, ask, hop, &device::KIND)];
     };
     match kind {
-        DeviceKind::Partition => vec![partition(ask, hop, page)],
-        DeviceKind::Lvm | DeviceKind::Dm => match ask.value(hop, &device::DM_TARGETS) {
+        DeviceKind::Partition => vec![partition_link(ask, hop, page)],
+        DeviceKind::Lvm | DeviceKind::Dm => match ask.get(hop, &device::DM_TARGETS) {
             Some(targets)
-                if !targets.is_empty() && targets.iter().all(|target| target == PASSING) =>
+                if !targets.is_empty() && targets.iter().all(|target| target == LINEAR_TARGET) =>
             {
                 vec![
-                    linear(ask, hop, page),
-                    undivided(ask, LinkPlace::Mapping, hop, page),
+                    linear_link(ask, hop, page),
+                    request_size_link(ask, LinkPlace::Mapping, hop, page),
                 ]
             }
-            Some(_) => vec![other(hop)],
-            None => vec![Link::unread(
+            Some(_) => vec![unknown_layer_link(hop)],
+            None => vec![Link::unknown(
                 LinkPlace::Mapping,
                 ask,
                 hop,
@@ -88,29 +83,28 @@ fn layer(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Vec<Link> {
         | DeviceKind::Loop
         | DeviceKind::Zram
         | DeviceKind::Ram
-        | DeviceKind::Other => vec![other(hop)],
+        | DeviceKind::Other => vec![unknown_layer_link(hop)],
     }
 }
 
-/// A layer of which nobody says what it makes of a page.
-fn other(hop: &Subject) -> Link {
+/// A layer without documentation of how it treats a page.
+fn unknown_layer_link(hop: &Subject) -> Link {
     let says = format!(
-        "{} may divide or move a page, as nothing documents that it does not",
+        "{} may split or move a page; nothing documents otherwise",
         hop.name()
     );
-    Link::new(LinkPlace::Layer, Truth::Unknown, says)
+    Link::new(LinkPlace::Layer, Ternary::Unknown, says)
 }
 
-/// Where a partition begins.
-fn partition(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Link {
-    let Some(start) = ask.value(hop, &device::START) else {
-        return Link::unread(LinkPlace::Partition, ask, hop, &device::START);
+fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Link {
+    let Some(start) = ask.get(hop, &device::START) else {
+        return Link::unknown(LinkPlace::Partition, ask, hop, &device::START);
     };
-    let holds = multiple(page, start);
+    let holds = is_multiple(page, start);
     let of_page = match holds {
-        Truth::True => ", a multiple of a page",
-        Truth::Unknown => "",
-        Truth::False => ", no multiple of a page",
+        Ternary::True => ", a multiple of a page",
+        Ternary::Unknown => "",
+        Ternary::False => ", no multiple of a page",
     };
     Link::new(
         LinkPlace::Partition,
@@ -119,47 +113,54 @@ fn partition(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Link {
     )
 }
 
-/// Where the parts of a linear mapping begin.
-fn linear(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Link {
-    let Some(alignment) = ask.value(hop, &device::DM_ALIGNMENT) else {
-        return Link::unread(LinkPlace::Mapping, ask, hop, &device::DM_ALIGNMENT);
+fn linear_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Link {
+    let Some(alignment) = ask.get(hop, &device::DM_ALIGNMENT) else {
+        return Link::unknown(LinkPlace::Mapping, ask, hop, &device::DM_ALIGNMENT);
     };
-    let holds = multiple(page, alignment);
+    let holds = is_multiple(page, alignment);
     let only = match holds {
-        Truth::True | Truth::Unknown => "",
-        Truth::False => " only",
+        Ternary::True | Ternary::Unknown => "",
+        Ternary::False => " only",
     };
     let says = format!(
         "{} begins at a multiple of {}{only}",
         hop.name(),
-        size(alignment)
+        bytes_text(alignment)
     );
     Link::new(LinkPlace::Mapping, holds, says)
 }
 
 /// Whether a queue sends a page in one request.
-fn undivided(ask: &mut Ask, part: LinkPlace, hop: &Subject, page: Option<u64>) -> Link {
-    match ask.value(hop, &device::MAX_IO) {
+fn request_size_link(
+    ask: &mut FactReader,
+    part: LinkPlace,
+    hop: &Subject,
+    page: Option<u64>,
+) -> Link {
+    match ask.get(hop, &device::MAX_IO) {
         Some(most) => {
-            let says = format!("{} takes {} at most in one request", hop.name(), size(most));
+            let says = format!(
+                "{} takes {} at most in one request",
+                hop.name(),
+                bytes_text(most)
+            );
             Link::new(part, fits(page, most), says)
         }
-        None => Link::unread(part, ask, hop, &device::MAX_IO),
+        None => Link::unknown(part, ask, hop, &device::MAX_IO),
     }
 }
 
-/// What is promised of the device.
-fn promise(ask: &mut Ask, disk: &Subject, page: Option<u64>) -> Link {
+fn device_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> Link {
     let name = disk.name();
-    let open = |says: String| Link::new(LinkPlace::Device, Truth::Unknown, says);
-    match ask.value(disk, &device::CLOUD) {
-        // Only NVMe shows this model, and NVMe is Nitro.
+    let open = |says: String| Link::new(LinkPlace::Device, Ternary::Unknown, says);
+    match ask.get(disk, &device::CLOUD) {
+        // Only NVMe reports this model, and EBS with NVMe is Nitro.
         Some(Cloud::AmazonEbs) => {
             let says = format!(
                 "Amazon documents that {name} writes {} whole (EBS on Nitro)",
-                size(EBS_WHOLE)
+                bytes_text(EBS_ATOMIC_BYTES)
             );
-            Link::new(LinkPlace::Device, fits(page, EBS_WHOLE), says)
+            Link::new(LinkPlace::Device, fits(page, EBS_ATOMIC_BYTES), says)
         }
         Some(Cloud::AmazonInstanceStore) => open(format!(
             "whether {name} writes a page whole depends on the type of the instance"
@@ -176,24 +177,24 @@ fn promise(ask: &mut Ask, disk: &Subject, page: Option<u64>) -> Link {
         ) => open(format!(
             "no documentation says that {name} ({cloud}) writes a page whole"
         )),
-        None => announced(ask, disk, page),
+        None => kernel_promise_link(ask, disk, page),
     }
 }
 
-/// What the kernel announces of a device of no cloud.
-fn announced(ask: &mut Ask, disk: &Subject, page: Option<u64>) -> Link {
+/// What the kernel announces for a device that is in no cloud.
+fn kernel_promise_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> Link {
     let name = disk.name();
-    let Some(most) = ask.value(disk, &device::ATOMIC_WRITE_MAX) else {
-        return Link::unread(LinkPlace::Device, ask, disk, &device::ATOMIC_WRITE_MAX);
+    let Some(most) = ask.get(disk, &device::ATOMIC_WRITE_MAX) else {
+        return Link::unknown(LinkPlace::Device, ask, disk, &device::ATOMIC_WRITE_MAX);
     };
     let says = match fits(page, most) {
-        Truth::True | Truth::Unknown => {
+        Ternary::True | Ternary::Unknown => {
             format!(
                 "{name} writes {} whole for RWF_ATOMIC alone, which the server does not request",
-                size(most)
+                bytes_text(most)
             )
         }
-        Truth::False => format!("{name} promises no whole write of a page"),
+        Ternary::False => format!("{name} promises no whole write of a page"),
     };
-    Link::new(LinkPlace::Device, Truth::False, says)
+    Link::new(LinkPlace::Device, Ternary::False, says)
 }

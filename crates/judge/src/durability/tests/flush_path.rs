@@ -1,14 +1,14 @@
-//! The flush path: the fates on it agree with the verdict, and each situation has its own.
+//! The flush path agrees with the verdict, and each situation has its own states.
 
 use super::machine::{Machine, data};
-use crate::durability::{Fate, Standing, Verdict};
+use crate::durability::{FlushState, Verdict, VerdictKind};
 use crate::facts::Subject;
 use crate::facts::catalog::target::Flush;
 
 /// How a flush path contradicts its verdict, if it does.
 pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
-    let fates = || verdict.flush_path.iter().map(|hop| hop.fate);
-    let loses = verdict.standing < Standing::Unproven;
+    let fates = || verdict.flush_path.iter().map(|hop| hop.state);
+    let loses = verdict.standing < VerdictKind::Unproven;
     let ranks: Vec<u32> = verdict.flush_path.iter().map(|hop| hop.rank).collect();
     let said: Vec<&Subject> = verdict
         .flush_path
@@ -16,23 +16,23 @@ pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
         .flat_map(|hop| &hop.subjects)
         .collect();
     let arrives = |hop: &crate::durability::FlushHop| hop.arrival != Flush::Suppressed;
-    if fates().any(Fate::loses) != loses {
+    if fates().any(FlushState::loses) != loses {
         return Some("a commit is lost on the one and not on the other");
     }
-    if fates().any(|fate| fate == Fate::Unknown) && verdict.standing == Standing::Durable {
+    if fates().any(|fate| fate == FlushState::Unknown) && verdict.standing == VerdictKind::Durable {
         return Some("a hop is unknown below a durable verdict");
     }
-    if verdict.standing == Standing::Unproven && fates().all(Fate::is_sound) {
+    if verdict.standing == VerdictKind::Unproven && fates().all(FlushState::is_sound) {
         return Some("nothing on the path says why it is unproven");
     }
-    if fates().any(|fate| fate == Fate::Unseen) && verdict.limits.is_empty() {
+    if fates().any(|fate| fate == FlushState::Unseen) && verdict.limits.is_empty() {
         return Some("something is unseen without a limit");
     }
-    if fates().any(|fate| fate == Fate::FlushSent)
+    if fates().any(|fate| fate == FlushState::FlushSent)
         && verdict
             .flush_path
             .iter()
-            .any(|hop| hop.fate == Fate::FlushSent && !arrives(hop))
+            .any(|hop| hop.state == FlushState::FlushSent && !arrives(hop))
     {
         return Some("a flush is sent on below a drop");
     }
@@ -49,12 +49,12 @@ pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
     None
 }
 
-/// The path in a line: names with their fates.
-fn told(machine: &Machine) -> String {
+/// The path in one line: names with their states.
+fn path_text(machine: &Machine) -> String {
     let verdict = machine.verdict();
     assert_eq!(disagreement(&verdict), None, "{:?}", verdict.flush_path);
     let hops = verdict.flush_path.iter().skip(1);
-    hops.map(|hop| format!("{} {}", hop.name, hop.fate))
+    hops.map(|hop| format!("{} {}", hop.name, hop.state))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -62,12 +62,12 @@ fn told(machine: &Machine) -> String {
 #[test]
 fn every_hop_passes_a_flush_on() {
     let path = "no server yet not judged, ext4 passed, sda flush sent";
-    assert_eq!(told(&Machine::plain()), path);
+    assert_eq!(path_text(&Machine::plain()), path);
     let with_server = Machine::plain()
         .with_cluster()
         .with("cluster.kind", "postgres");
     assert_eq!(
-        told(&with_server),
+        path_text(&with_server),
         "PostgreSQL passed, ext4 passed, sda flush sent"
     );
 }
@@ -104,7 +104,7 @@ fn the_place_where_a_commit_is_lost() {
             Machine::plain().with("device.write_cache", "?"),
             "no server yet not judged, ext4 passed, sda unknown",
         ),
-        // Nothing below holds it back, so it is lost in memory where the flush is dropped.
+        // Nothing below caches it, so it is lost in memory where the flush is dropped.
         (
             Machine::protected()
                 .with_cluster()
@@ -112,11 +112,11 @@ fn the_place_where_a_commit_is_lost() {
             "server LOST HERE, ext4 passed, sda answered, disks behind it no cache",
         ),
     ] {
-        assert_eq!(told(&machine), path);
+        assert_eq!(path_text(&machine), path);
     }
 }
 
-/// A loop above the file system that drops the flush passes it on: the marks belong below.
+/// A loop device above the file system that drops the flush passes it on: the marks belong below.
 #[test]
 fn a_loop_above_a_drop_loses_nothing() {
     let (top, host_mount, disk) = (
@@ -138,16 +138,16 @@ fn a_loop_above_a_drop_loses_nothing() {
         .on(&disk, "device.transport", "sata")
         .on(&disk, "device.write_cache", "write back");
     let path = "no server yet not judged, ext4 passed, top passed, ext4 DROPPED, sdb LOST HERE";
-    assert_eq!(told(&machine), path);
+    assert_eq!(path_text(&machine), path);
 }
 
 #[test]
 fn a_protected_cache_answers_with_and_without_flushes() {
     let path = "no server yet not judged, ext4 passed, sda answered, disks behind it no cache";
-    assert_eq!(told(&Machine::protected()), path);
+    assert_eq!(path_text(&Machine::protected()), path);
     let dropped = "no server yet not judged, ext4 DROPPED, sda answered, disks behind it no cache";
     assert_eq!(
-        told(&Machine::protected().with("mount.barrier", "off")),
+        path_text(&Machine::protected().with("mount.barrier", "off")),
         dropped
     );
 }
@@ -161,7 +161,7 @@ fn what_cannot_be_seen_is_a_hop() {
         ("?", "virtual machine unseen"),
     ] {
         assert_eq!(
-            told(&Machine::plain().with("host.seen_by", from)),
+            path_text(&Machine::plain().with("host.seen_by", from)),
             format!("{path}{beyond}")
         );
     }
@@ -173,7 +173,7 @@ fn flushes_that_did_not_arrive_contradict_the_disk() {
         .with("device.counts_flushes", "true")
         .with("probe.flushes_per_commit", "0");
     assert_eq!(
-        told(&machine),
+        path_text(&machine),
         "no server yet not judged, ext4 passed, sda DISAGREES"
     );
 }
@@ -191,19 +191,19 @@ fn disks_with_one_fate_are_one_hop() {
             ("device.write_cache", "write back"),
             ("device.cache_type", "write back"),
         ] {
-            machine.put(&disk, fact, word);
+            machine.insert_text(&disk, fact, word);
         }
     }
     assert_eq!(
-        told(&machine),
+        path_text(&machine),
         "no server yet not judged, ext4 passed, sda sdb sdc flush sent"
     );
-    machine.put(
+    machine.insert_text(
         &Subject::device("sdb"),
         "device.write_cache",
         "write through",
     );
     let path = "no server yet not judged, ext4 passed, sda sdc flush sent, sdb DISAGREES";
-    assert_eq!(told(&machine), path);
+    assert_eq!(path_text(&machine), path);
     assert_eq!(machine.verdict().target, data());
 }

@@ -1,9 +1,8 @@
-//! On whose word a disk is taken: every network, attachment and cloud that a disk can have, with
-//! what becomes of a commit where it takes flushes and where it reports no volatile cache, and whom
-//! to ask.
+//! Guarantors: every network, attachment and cloud, with the verdict if the disk takes flushes, the
+//! verdict if it reports no volatile cache, and whom to ask.
 
 use super::machine::Machine;
-use crate::durability::{Standing, Verdict};
+use crate::durability::{Verdict, VerdictKind};
 use crate::facts::catalog::device::{Cloud, Fabric, Transport};
 use crate::facts::{Choice, Remedy};
 
@@ -14,7 +13,7 @@ fn flushed(machine: Machine) -> Machine {
         .with("device.cache_type", "write back")
 }
 
-/// A disk that reports no volatile cache in every tongue, asked past the kernel.
+/// A disk that reports no volatile cache in every way, also to direct queries.
 fn without_cache(machine: Machine) -> Machine {
     machine
         .with("device.write_cache", "write through")
@@ -24,8 +23,8 @@ fn without_cache(machine: Machine) -> Machine {
         .with("nvme.critical_warning", "")
 }
 
-/// What the guarantor alone knows, by the verdict.
-fn to_ask(verdict: &Verdict) -> String {
+/// The question for the guarantor, from the verdict.
+fn question_text(verdict: &Verdict) -> String {
     let asked = verdict
         .missing
         .iter()
@@ -37,8 +36,8 @@ fn to_ask(verdict: &Verdict) -> String {
     says.collect::<Vec<_>>().join("; ")
 }
 
-/// Guarantor, verdict with flushes, verdict without a volatile cache, and words of the question
-/// where it is unproven.
+/// Guarantor, verdict with flushes, verdict without volatile cache, and words of the question if
+/// unproven.
 type Row = (
     &'static str,
     &'static str,
@@ -55,13 +54,13 @@ fn check(row: &Row, machine: &Machine) {
     ] {
         let verdict = machine.verdict();
         assert_eq!(
-            verdict.standing.word(),
+            verdict.standing.as_str(),
             standing,
             "{name}: {}",
             verdict.sentence
         );
         assert_eq!(machine.concludes("device.guarantor"), guarantor, "{name}");
-        let asked = to_ask(&verdict);
+        let asked = question_text(&verdict);
         if standing == "unproven" && !question.is_empty() {
             assert!(
                 asked.contains(question) && asked.contains("walwise drill"),
@@ -78,14 +77,14 @@ fn check(row: &Row, machine: &Machine) {
         let named = verdict
             .guarantors
             .iter()
-            .map(|one| one.word())
+            .map(|one| one.as_str())
             .collect::<Vec<_>>()
             .join(",");
         assert_eq!(named, guarantor.replace('?', ""), "{name}");
-        if verdict.standing == Standing::Durable {
+        if verdict.standing == VerdictKind::Durable {
             let word = verdict.guarantors[0].phrase(false);
             assert!(
-                verdict.sentence.contains(&format!("on the word of {word}")),
+                verdict.sentence.contains(&format!("according to {word}")),
                 "{}",
                 verdict.sentence
             );
@@ -154,7 +153,7 @@ fn every_attachment() {
     }
 }
 
-/// A provider's volume has one standing, by whatever protocol it is attached.
+/// A provider's volume has the same verdict under every protocol.
 #[test]
 fn every_cloud_by_every_protocol() {
     let rows: [Row; 8] = [
@@ -224,8 +223,7 @@ fn every_cloud_by_every_protocol() {
     }
 }
 
-/// Azure caches nothing of large disks and of those with large sectors, and both are visible in the
-/// guest.
+/// Azure does not cache large disks or those with large sectors; a guest can see both.
 #[test]
 fn azure_disks_that_no_host_caches() {
     for (size, sector, standing) in [
@@ -243,7 +241,7 @@ fn azure_disks_that_no_host_caches() {
                 .with("device.size", size)
                 .with("device.logical_block", sector);
             assert_eq!(
-                without_cache(machine).word(),
+                without_cache(machine).standing_word(),
                 standing,
                 "{transport} {size} {sector}"
             );
@@ -251,8 +249,7 @@ fn azure_disks_that_no_host_caches() {
     }
 }
 
-/// Only QEMU documents what each of its disks does with a write; a hypervisor that is not known
-/// documents nothing.
+/// Only QEMU documents what each of its disks does with a write.
 #[test]
 fn a_disk_without_a_volatile_cache_in_a_guest() {
     for (virtualisation, standing) in [
@@ -268,7 +265,7 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
                 .with("device.transport", transport)
                 .with("host.virtualisation", virtualisation);
             assert_eq!(
-                without_cache(machine).word(),
+                without_cache(machine).standing_word(),
                 standing,
                 "{transport} {virtualisation}"
             );
@@ -276,27 +273,32 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
     }
 }
 
-/// Arrays and controllers beside each other are told apart.
+/// Arrays and controllers in one host are kept apart.
 #[test]
 fn guarantors_of_several_disks_are_named_once_each() {
     use crate::facts::Subject;
     let second = Subject::device("sdb");
     let mut machine = Machine::plain().with("host.virtualisation", "none");
-    machine.facts.stand(&Subject::device("sda1"), &second);
+    machine.facts.add_edge(&Subject::device("sda1"), &second);
     for (fact, word) in [
         ("device.kind", "disk"),
         ("device.transport", "network"),
         ("device.fabric", "rbd"),
     ] {
-        machine.put(&second, fact, word);
+        machine.insert_text(&second, fact, word);
     }
-    machine.put(&second, "device.write_cache", "write through");
+    machine.insert_text(&second, "device.write_cache", "write through");
     let verdict = machine.verdict();
-    assert_eq!(verdict.standing, Standing::Durable, "{}", verdict.sentence);
+    assert_eq!(
+        verdict.standing,
+        VerdictKind::Durable,
+        "{}",
+        verdict.sentence
+    );
     assert!(
         verdict
             .sentence
-            .contains("on the word of the drive and the Ceph cluster"),
+            .contains("according to the drive and the Ceph cluster"),
         "{}",
         verdict.sentence
     );

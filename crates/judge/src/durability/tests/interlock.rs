@@ -1,46 +1,37 @@
-//! The interlock opens in exactly the combinations that its specification allows.
-//!
-//! All facts together have some 10¹² combinations, too many to visit. They are visited in three
-//! factors instead, each exhaustively, along the joints of the judge. A disk is judged from its own
-//! facts to a leaf. Leaves and the facts of hops, server and measurement are joined to a judgement.
-//! The interlock sees the judgement, the leaves' caches and the remaining facts.
-//!
-//! [`factors`] visits every combination of each factor: the facts of a disk; every possible leaf,
-//! with every combination of the facts joined to it; and every judgement with every combination of
-//! the rest. Only a value passes from one factor to the next, so a property of each holds of the
-//! whole, unless a later factor reads a fact of an earlier one. To exclude that, thousands of whole
-//! machines are drawn from the full product and judged at once.
+//! The interlock opens in exactly the combinations that its specification allows. About 10¹²
+//! combinations are visited as three exhaustive factors, between which only values pass. Complete
+//! random hosts exclude that a later factor reads a fact of an earlier one.
 
 mod factors {
-    //! The three factors of the judge, each visited exhaustively: a disk's facts, the facts joined
-    //! to a leaf, and those that the interlock adds.
+    //! The three factors, each visited exhaustively: a disk's facts, the facts joined to its
+    //! assessment, and those that the interlock adds.
 
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::super::machine::{Machine, data};
     use super::{ALL, Fact, allowed, start};
     use crate::durability::Caps;
-    use crate::durability::claim::{Cache, Leaf, Passage, leaf};
-    use crate::durability::{Standing, interlock, join};
+    use crate::durability::device_view::{Cache, DiskAssessment, FlushFate, assess_disk};
+    use crate::durability::{VerdictKind, interlock, verdict_builder};
     use crate::facts::catalog::target::Suppressor;
     use crate::facts::{Reading, Subject};
-    use crate::truth::Truth;
+    use crate::ternary::Ternary;
 
-    /// The part of a leaf that is passed on: cache, passage, whether it reports write back, and the
-    /// best standing that its evidence allows.
-    type Class = (Cache, Passage, Truth, Standing);
+    /// What later factors see of an assessment: cache, flush, whether it reports *write back*, and
+    /// the worst verdict of its evidence.
+    type Class = (Cache, FlushFate, Ternary, VerdictKind);
 
-    /// The class of the one leaf that lets the interlock open.
+    /// The class of the only assessment that lets the interlock open.
     const OPENING: Class = (
         Cache::Protected,
-        Passage::Sent,
-        Truth::True,
-        Standing::Durable,
+        FlushFate::Sent,
+        Ternary::True,
+        VerdictKind::Durable,
     );
 
-    fn class(of: &Leaf) -> Class {
+    fn class(of: &DiskAssessment) -> Class {
         let worst = of.evidence.iter().map(|says| says.standing).min().unwrap();
-        (of.cache, of.passage, of.write_back, worst)
+        (of.cache, of.flush_fate, of.write_back, worst)
     }
 
     /// All values of these facts.
@@ -67,16 +58,20 @@ mod factors {
         }
     }
 
-    /// Visits every combination of facts of a disk, holds its class against the specification, and
-    /// collects the leaves.
-    fn disks(names: &[&str], start: &Machine, leaves: &mut BTreeMap<Class, Leaf>) -> usize {
+    /// Visits every combination of a disk's facts, checks its class against the specification, and
+    /// collects the assessments.
+    fn disks(
+        names: &[&str],
+        start: &Machine,
+        leaves: &mut BTreeMap<Class, DiskAssessment>,
+    ) -> usize {
         let (of, disk, mut visited) = (facts(names), Subject::device("sda"), 0);
         each(
             &of,
             &mut start.clone(),
             &mut Vec::new(),
             &mut |machine, chosen| {
-                let found = leaf(&machine.facts, &disk);
+                let found = assess_disk(&machine.facts, &disk);
                 let opens = of
                     .iter()
                     .zip(chosen)
@@ -89,8 +84,8 @@ mod factors {
         visited
     }
 
-    /// Every leaf that a disk's facts can produce.
-    fn leaves() -> BTreeMap<Class, Leaf> {
+    /// Every assessment that a disk's facts can produce.
+    fn leaves() -> BTreeMap<Class, DiskAssessment> {
         let mut found = BTreeMap::new();
         // Behind a controller: everything its tool reports, with everything the kernel reports of
         // the volume.
@@ -115,7 +110,7 @@ mod factors {
             "device.drive_cache",
         ];
         visited += disks(&own, &start(), &mut found);
-        // Everything that an NVMe drive says of its cache, its warnings and its capacitor.
+        // Everything that an NVMe drive reports of its cache, warnings and capacitor.
         let capacitor = [
             "device.transport",
             "nvme.volatile_cache",
@@ -164,26 +159,31 @@ mod factors {
                 &mut machine,
                 &mut Vec::new(),
                 &mut |machine, chosen| {
-                    let found = join::judge(&machine.facts, &target, &disks, &Caps::default());
-                    let ready = found.verdict.standing == Standing::Durable
-                        && found.flush == Passage::Sent
-                        && found.plain == Truth::True;
+                    let found = verdict_builder::judge_target(
+                        &machine.facts,
+                        &target,
+                        &disks,
+                        &Caps::default(),
+                    );
+                    let ready = found.verdict.standing == VerdictKind::Durable
+                        && found.flush == FlushFate::Sent
+                        && found.is_stateless == Ternary::True;
                     let fine = |(fact, value): (&str, &str)| match fact {
-                        // That it is ext4 is the interlock's own condition; that it has its journal
-                        // is the file system's.
+                        // Being ext4 is the interlock's own condition; having a journal is the file
+                        // system's.
                         "mount.fstype" => value != "?",
                         "ext4.journal" => allowed(fact, value) || !chosen[0].starts_with("ext"),
                         "probe.flushes_per_commit" => !value.starts_with('0'),
                         _ => allowed(fact, value),
                     };
-                    let expect = class.1 == Passage::Sent
-                        && class.3 == Standing::Durable
+                    let expect = class.1 == FlushFate::Sent
+                        && class.3 == VerdictKind::Durable
                         && of
                             .iter()
                             .zip(chosen)
                             .all(|((fact, _), value)| fine((fact, value)));
                     assert_eq!(ready, expect, "{class:?} {chosen:?}: {:?}", found.verdict);
-                    judgements.insert((found.verdict.standing, found.flush, found.plain));
+                    judgements.insert((found.verdict.standing, found.flush, found.is_stateless));
                 },
             );
         }
@@ -202,16 +202,16 @@ mod factors {
             "probe.commit",
         ]);
         let standings = [
-            Standing::Durable,
-            Standing::Unproven,
-            Standing::Contradictory,
-            Standing::AtRisk,
+            VerdictKind::Durable,
+            VerdictKind::Unproven,
+            VerdictKind::Contradictory,
+            VerdictKind::AtRisk,
         ];
         let flushes = [
-            Passage::Sent,
-            Passage::NotNeeded,
-            Passage::Unknown,
-            Passage::Dropped(Suppressor::MountOption),
+            FlushFate::Sent,
+            FlushFate::NotNeeded,
+            FlushFate::Unknown,
+            FlushFate::Dropped(Suppressor::MountOption),
         ];
         let caches = [
             Cache::Protected,
@@ -222,19 +222,19 @@ mod factors {
         ];
         let disk = Subject::device("sda");
         let start = start();
-        let leaf = leaf(&start.facts, &disk);
-        let judged = join::judge(
+        let leaf = assess_disk(&start.facts, &disk);
+        let judged = verdict_builder::judge_target(
             &start.facts,
             &data(),
             &BTreeMap::from([(disk.clone(), leaf.clone())]),
             &Caps::default(),
         );
-        let leaves = caches.map(|cache| Leaf {
+        let leaves = caches.map(|cache| DiskAssessment {
             cache,
             ..leaf.clone()
         });
-        // One disk of every kind, and beside a protected one every other kind.
-        let mut below: Vec<Vec<&Leaf>> = leaves.iter().map(|leaf| vec![leaf]).collect();
+        // One disk of every kind, and every kind combined with a protected one.
+        let mut below: Vec<Vec<&DiskAssessment>> = leaves.iter().map(|leaf| vec![leaf]).collect();
         below.extend(leaves.iter().map(|leaf| vec![&leaves[0], leaf]));
         below.push(Vec::new());
         let mut visited = 0;
@@ -254,13 +254,13 @@ mod factors {
                     .count();
                 for standing in standings {
                     for flush in flushes {
-                        for plain in [Truth::True, Truth::Unknown, Truth::False] {
+                        for plain in [Ternary::True, Ternary::Unknown, Ternary::False] {
                             let mut found = judged.clone();
-                            (found.verdict.standing, found.flush, found.plain) =
+                            (found.verdict.standing, found.flush, found.is_stateless) =
                                 (standing, flush, plain);
                             let is_ready = (standing, flush, plain)
-                                == (Standing::Durable, Passage::Sent, Truth::True);
-                            // Where two conditions fail already, the disks are not all visited.
+                                == (VerdictKind::Durable, FlushFate::Sent, Ternary::True);
+                            // Skips disks if two conditions fail already.
                             let few = if wrong + usize::from(!is_ready) > 1 {
                                 1
                             } else {
@@ -269,16 +269,16 @@ mod factors {
                             for disks in &below[..few] {
                                 let protected = !disks.is_empty()
                                     && disks.iter().all(|l| l.cache == Cache::Protected);
-                                let disks: Vec<(&Subject, &Leaf)> =
+                                let disks: Vec<(&Subject, &DiskAssessment)> =
                                     disks.iter().map(|leaf| (&disk, *leaf)).collect();
                                 for (live, assumed) in [(true, false), (false, false), (true, true)]
                                 {
-                                    found.asked.assumed = if assumed {
+                                    found.dependencies.assumed = if assumed {
                                         BTreeSet::from(["a fact".to_owned()])
                                     } else {
                                         BTreeSet::new()
                                     };
-                                    let seen = interlock::judge(
+                                    let seen = interlock::evaluate_interlock(
                                         &machine.facts,
                                         &data(),
                                         &found,
@@ -311,8 +311,7 @@ use crate::facts::{Reading, Subject};
 
 type Fact = (&'static str, &'static [&'static str]);
 
-/// Every fact that decides it, with all its values (numbers by representative values), including
-/// unknown.
+/// Every deciding fact with all its values (representatives for numbers), including unknown.
 const ALL: &[Fact] = &[
     (
         "controller.battery",
@@ -433,11 +432,11 @@ const ALL: &[Fact] = &[
     ("probe.commit", &["100", "?"]),
 ];
 
-/// The specification of one fact, written from the product's words and independent of the code.
+/// The specification of one fact, written independently of the code.
 fn allowed(fact: &str, value: &str) -> bool {
     match fact {
-        // Protected by a battery or flash module that is healthy now, with member caches off; the
-        // policy is write-back and falls back; flushes are sent today.
+        // Protected by a healthy battery or flash module, member caches off; write-back that falls
+        // back; flushes are sent today.
         "controller.battery" => value == "healthy",
         "controller.policy" | "controller.policy_in_force" | "device.write_cache" => {
             value == "write back"
@@ -448,29 +447,28 @@ fn allowed(fact: &str, value: &str) -> bool {
         "device.transport" => value == "megaraid" || value == "raid",
         "device.fabric" => value == "?",
         "nvme.critical_warning" => ["", "?", "temperature"].contains(&value),
-        // It is no battery: it opens nothing, and a failed one shuts it.
+        // It is no battery: it never opens the interlock, and a failed one shuts it.
         "nvme.capacitor" => value != "failed",
-        // Only ext4, on a kernel that accepts and heeds the option; the behaviour of kernel 9 is
-        // unknown today.
+        // Only ext4, on a kernel that accepts and honours the option; kernel 9 is unknown today.
         "mount.class" => value == "block",
         "mount.fstype" => value == "ext4",
         "kernel.version" => value == "6.1.0",
         "kernel.vendor" => value == "debian",
-        // "No effect" is an option that is present and changes nothing: flushes are sent.
+        // "No effect": the option is present and changes nothing, so flushes are sent.
         "mount.barrier" => value == "on" || value == "no effect",
         "ext4.journal" | "pg.fsync" => value == "true",
         "pg.synchronous_commit" => value == "on",
-        // The server's own value decides; without an answer about others it stays open.
+        // The server's own value decides; it stays open if other sessions are unknown.
         "pg.synchronous_commit_overrides" => value != "?",
         "pg.fsync_disabled_by" => value == "none",
-        // The commit takes 100 µs; the gain must be more than 5 % of it.
+        // A commit takes 100 µs; the gain must exceed 5 % of it.
         "probe.flush_cost" => value == "40",
         "probe.commit" => value == "100",
-        // With virtual disks no statement is usual; here one exists that could not be read.
+        // Virtual disks usually report nothing; here a report exists that could not be read.
         "device.ephemeral" => value == "false",
         "probe.implausible" => value != "true",
-        // While the queue says write back, no statement of the disk is a contradiction that drops a
-        // flush; a count is compared with whether there is one.
+        // With a *write back* queue no report of the disk contradicts it; a count is compared with
+        // whether a cache is there.
         "device.cache_type"
         | "device.drive_cache"
         | "nvme.volatile_cache"
@@ -480,7 +478,7 @@ fn allowed(fact: &str, value: &str) -> bool {
     }
 }
 
-/// The specification of a machine: every fact by itself, and no count that shows lost flushes.
+/// The specification of a host: every fact by itself, and no count that shows lost flushes.
 fn opens<'a>(value: impl Fn(&str) -> &'a str) -> bool {
     let lost = value("device.counts_flushes") == "true"
         && ["0", "0.2"].contains(&value("probe.flushes_per_commit"));
@@ -491,12 +489,12 @@ fn open(machine: &Machine) -> bool {
     matches!(machine.interlock(), Reading::Known { value: true, .. })
 }
 
-/// A machine on which the interlock opens, with a server.
+/// A host on which the interlock opens, with a server.
 fn start() -> Machine {
     Machine::protected().with_cluster()
 }
 
-/// A value for every fact, in four cases of five one that allows it to open.
+/// A value for every fact, in four of five cases one that lets it open.
 fn any_values() -> impl Strategy<Value = Vec<&'static str>> {
     let one = |(fact, values): &Fact| {
         let fine: Vec<&str> = values
@@ -515,7 +513,7 @@ fn any_values() -> impl Strategy<Value = Vec<&'static str>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
-    /// Whole machines, drawn from the full product.
+    /// Complete hosts from the full product.
     #[test]
     fn a_whole_machine_opens_it_exactly_as_specified(values in any_values()) {
         let machine = ALL.iter().zip(&values).fold(start(), |m, ((fact, _), value)| m.with(fact, value));
@@ -622,7 +620,7 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
             .stand(&target, &mount)
             .stand(&mount, &lv)
             .stand(&lv, &Subject::device("sda"));
-        crate::durability::judge(&mut machine.facts, true, &Caps::default());
+        crate::durability::judge_targets(&mut machine.facts, true, &Caps::default());
         machine
             .facts
             .value(&target, &crate::facts::catalog::target::INTERLOCK)

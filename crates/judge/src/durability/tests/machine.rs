@@ -1,9 +1,11 @@
-//! A machine to vary: /data on sda1 on sda, every fact by name, each overridable by a word. `?`
-//! makes a fact unknown.
+//! A host to vary: /data on sda1 on sda. Every fact can be set by name and word; `?` makes it
+//! unknown.
 
-use crate::durability::{Caps, Verdict, judge};
+use crate::durability::{Caps, Verdict, judge_targets};
 use crate::facts::catalog::{self, target};
-use crate::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, Why, testing};
+use crate::facts::{
+    FactRow, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value, testing,
+};
 
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -15,7 +17,7 @@ pub fn data() -> Subject {
     Subject::target("/data")
 }
 
-/// The subject of a fact with this scope on [`Machine::plain`].
+/// The subject of a fact of this scope on the plain host.
 fn subject(scope: Scope) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
@@ -36,18 +38,17 @@ impl Machine {
             Subject::device("sda1"),
             Subject::device("sda"),
         );
-        facts.stand(&data(), &mount);
+        facts.add_edge(&data(), &mount);
         facts.link(&data(), &mount);
-        facts.stand(&mount, &part);
-        facts.stand(&part, &disk);
+        facts.add_edge(&mount, &part);
+        facts.add_edge(&part, &disk);
         Self { facts, live: true }
             .with("target.kind", "directory")
             .with("target.path", "/data")
             .on(&part, "device.kind", "partition")
     }
 
-    /// A truthful machine: ext4 with barriers on a SATA disk whose volatile cache every layer
-    /// reports.
+    /// A truthful host: ext4 with barriers on a SATA disk whose volatile cache every layer reports.
     pub fn plain() -> Self {
         Self::bare()
             .with("host.seen_by", "host")
@@ -61,7 +62,7 @@ impl Machine {
             .with("device.cache_type", "write back")
     }
 
-    /// A machine on which the interlock opens.
+    /// A host on which the interlock opens.
     pub fn protected() -> Self {
         Self::plain()
             .with("kernel.version", "6.1.0")
@@ -76,27 +77,26 @@ impl Machine {
             .with("probe.commit", "100")
     }
 
-    /// Sets a fact of the plain machine.
+    /// Sets a fact of the plain host.
     pub fn with(self, fact: &str, word: &str) -> Self {
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         self.on(&subject(info.scope), fact, word)
     }
 
-    /// Sets a fact of any subject. `?` is unknown, `~word` is assumed.
+    /// Sets a fact of any subject: `?` is unknown, `~word` is assumed.
     pub fn on(mut self, of: &Subject, fact: &str, word: &str) -> Self {
-        self.put(of, fact, word);
+        self.insert_text(of, fact, word);
         self
     }
 
-    /// Sets a fact of the plain machine in place.
+    /// Sets a fact of the plain host in place.
     pub fn set(&mut self, fact: &str, word: &str) {
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
-        self.put(&subject(info.scope), fact, word);
+        self.insert_text(&subject(info.scope), fact, word);
     }
 
-    /// Sets a fact of any subject in place. A layer comes with a state that is fine, which later
-    /// words may change.
-    pub fn put(&mut self, of: &Subject, fact: &str, word: &str) {
+    /// Sets a fact of any subject in place. A layer starts with a healthy state.
+    pub fn insert_text(&mut self, of: &Subject, fact: &str, word: &str) {
         let state: &[(&str, &str)] = match (fact, word) {
             ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => {
                 &[("dm.state", "fine")]
@@ -110,12 +110,12 @@ impl Machine {
             _ => &[],
         };
         for (fact, word) in state {
-            self.put(of, fact, word);
+            self.insert_text(of, fact, word);
         }
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
             self.facts
-                .put_value(of, info, Reading::unknown(Why::Denied, "a test"));
+                .insert_value(of, info, Reading::unknown(UnknownReason::Denied, "a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
@@ -128,31 +128,36 @@ impl Machine {
             ),
             None => (word, Source::file("/a/file")),
         };
-        self.facts
-            .put_value(of, info, Reading::known(testing::value(info, word), source));
+        self.facts.insert_value(
+            of,
+            info,
+            Reading::known(testing::parse_value(info, word), source),
+        );
         if (fact, word) == ("device.kind", "disk") {
             self.complete(of);
         }
     }
 
-    /// What a disk's collectors always record: it lasts, and it has neither warnings nor a page of
-    /// its capacitor.
+    /// What a disk's collectors always record: persistent, no warnings, no capacitor page.
     fn complete(&mut self, disk: &Subject) {
-        self.put(disk, "device.ephemeral", "false");
+        self.insert_text(disk, "device.ephemeral", "false");
         for fact in ["nvme.critical_warning", "nvme.capacitor"] {
             let info = catalog::find(fact).unwrap();
-            self.facts
-                .put_value(disk, info, Reading::unknown(Why::Absent, "a test"));
+            self.facts.insert_value(
+                disk,
+                info,
+                Reading::unknown(UnknownReason::Absent, "a test"),
+            );
         }
     }
 
     /// Puts one subject on another.
     pub fn stand(mut self, top: &Subject, base: &Subject) -> Self {
-        self.facts.stand(top, base);
+        self.facts.add_edge(top, base);
         self
     }
 
-    /// The same facts, with nothing standing on anything.
+    /// The same facts without any stack.
     pub fn unstacked(self) -> Self {
         let mut facts = FactSet::default();
         for FactRow {
@@ -161,15 +166,17 @@ impl Machine {
             reading,
         } in self.facts.rows()
         {
-            facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
+            facts.insert_value(subject, catalog::find(fact).unwrap(), reading.clone());
         }
         Self { facts, ..self }
     }
 
-    /// A fact of the plain machine.
+    /// A fact of the plain host.
     pub fn fact(&self, fact: &str) -> Option<&Value> {
         let info = catalog::find(fact).unwrap();
-        self.facts.named(&subject(info.scope), fact).value()
+        self.facts
+            .reading_by_name(&subject(info.scope), fact)
+            .value()
     }
 
     /// A PostgreSQL cluster in /data.
@@ -187,9 +194,9 @@ impl Machine {
         self.clone().judged().1
     }
 
-    /// The verdict of /data in a word.
-    pub fn word(&self) -> &'static str {
-        self.verdict().standing.word()
+    /// The verdict of /data in one word.
+    pub fn standing_word(&self) -> &'static str {
+        self.verdict().standing.as_str()
     }
 
     /// A fact of /data after judging, `?` when unknown.
@@ -208,20 +215,19 @@ impl Machine {
         of.map(|fact| {
             let info = catalog::find(fact).unwrap();
             facts
-                .named(&subject(info.scope), fact)
+                .reading_by_name(&subject(info.scope), fact)
                 .value()
                 .map_or("?".to_owned(), ToString::to_string)
         })
     }
 
-    /// The interlock's answer.
     pub fn interlock(&self) -> Reading<bool> {
         self.clone().judged().0.get(&data(), &target::INTERLOCK)
     }
 
     fn judged(mut self) -> (FactSet, Verdict) {
         let live = self.live;
-        let verdict = judge(&mut self.facts, live, &Caps::default())
+        let verdict = judge_targets(&mut self.facts, live, &Caps::default())
             .into_iter()
             .find(|v| v.target == data())
             .unwrap();

@@ -1,7 +1,7 @@
-//! The judgement of MySQL's and MariaDB's settings: every combination of the values that decide.
+//! Settings of MySQL and MariaDB: every combination of the deciding values.
 
 use super::machine::{Machine, data};
-use crate::durability::Standing;
+use crate::durability::VerdictKind;
 use crate::facts::Area;
 use crate::facts::Subject;
 
@@ -14,13 +14,13 @@ const VERSIONS: [(&str, &str); 6] = [
     ("?", "?"),
 ];
 
-/// A server in /data on an honest disk; its redo log lies there too.
+/// A server in /data on a truthful disk, with its redo log.
 fn machine() -> Machine {
     let mut machine = Machine::plain();
     let cluster = Subject::cluster("/data");
     machine.facts.link(&data(), &cluster);
     machine.facts.link(&cluster, &data());
-    machine.facts.is_of(&cluster, Area::Mysql);
+    machine.facts.set_area(&cluster, Area::Mysql);
     machine
         .with("target.roles", "data,redo,binlog")
         .with("target.clusters", "/data")
@@ -35,29 +35,29 @@ fn machine() -> Machine {
         .with("mysql.running", "true")
 }
 
-/// The standing of each setting alone.
-fn of_redo(kind: &str, value: &str) -> Standing {
+/// The verdict of each setting alone.
+fn of_redo(kind: &str, value: &str) -> VerdictKind {
     match value {
-        "1" => Standing::Durable,
-        "3" if kind == "mariadb" => Standing::Durable,
-        "0" | "2" => Standing::AtRisk,
-        _ => Standing::Unproven,
+        "1" => VerdictKind::Durable,
+        "3" if kind == "mariadb" => VerdictKind::Durable,
+        "0" | "2" => VerdictKind::AtRisk,
+        _ => VerdictKind::Unproven,
     }
 }
 
-fn of_binlog(log_bin: &str, sync: &str) -> Standing {
+fn of_binlog(log_bin: &str, sync: &str) -> VerdictKind {
     match (log_bin, sync) {
-        ("false", _) | ("true", "1") => Standing::Durable,
-        ("?", _) | (_, "?") => Standing::Unproven,
-        _ => Standing::AtRisk,
+        ("false", _) | ("true", "1") => VerdictKind::Durable,
+        ("?", _) | (_, "?") => VerdictKind::Unproven,
+        _ => VerdictKind::AtRisk,
     }
 }
 
-fn of_preload(library: &str, running: &str) -> Standing {
+fn of_preload(library: &str, running: &str) -> VerdictKind {
     match (library, running) {
-        ("none", _) | ("?", "false") => Standing::Durable,
-        ("?", _) => Standing::Unproven,
-        _ => Standing::AtRisk,
+        ("none", _) | ("?", "false") => VerdictKind::Durable,
+        ("?", _) => VerdictKind::Unproven,
+        _ => VerdictKind::AtRisk,
     }
 }
 
@@ -88,8 +88,7 @@ fn the_worst_of_all_settings_governs() {
                         .with("mysql.sync_binlog", sync)
                         .with("mysql.fsync_disabled_by", library)
                         .with("mysql.running", running);
-                    // MariaDB from 12.3 on may keep the log elsewhere; what it does is known of
-                    // this one.
+                    // From 12.3 on MariaDB may keep the log elsewhere; here that is known.
                     let machine = machine.with("mysql.binlog_storage_engine", "");
                     let expected = of_redo(kind, redo)
                         .min(of_binlog(log_bin, sync))
@@ -120,7 +119,7 @@ fn a_doublewrite_that_is_not_known_is_not_taken_for_one_that_keeps_copies() {
         let machine = machine()
             .with("mysql.innodb_doublewrite", mode)
             .with("target.roles", roles);
-        assert_eq!(machine.word(), expected, "{mode} on {roles}");
+        assert_eq!(machine.standing_word(), expected, "{mode} on {roles}");
     }
 }
 
@@ -136,17 +135,17 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
         let machine = machine()
             .with("mysql.binlog_storage_engine", engine)
             .with("mysql.sync_binlog", sync);
-        assert_eq!(machine.word(), expected, "{engine} {sync}");
+        assert_eq!(machine.standing_word(), expected, "{engine} {sync}");
     }
 }
 
-/// Two disks: the data on the machine's own, the redo log on sdb.
+/// Two disks: data on sda, redo log on sdb.
 fn apart(cache: &str) -> Machine {
     let (redo, other) = (Subject::target("/redo"), Subject::device("sdb"));
     let cluster = Subject::cluster("/data");
     let mut machine = machine().with("target.roles", "data");
-    machine.facts.stand(&redo, &other);
-    machine.facts.mention(&redo);
+    machine.facts.add_edge(&redo, &other);
+    machine.facts.add_subject(&redo);
     machine.facts.link(&cluster, &redo);
     cached(machine.on(&other, "device.kind", "disk"), cache)
 }
@@ -178,7 +177,11 @@ fn no_flush_method_is_taken_for_more_than_it_is() {
                 "nosync" | "littlesync" => "at risk",
                 _ => "unproven",
             };
-            assert_eq!(machine.word(), expected, "{method} of {kind} {version}");
+            assert_eq!(
+                machine.standing_word(),
+                expected,
+                "{method} of {kind} {version}"
+            );
             let flush = machine.concludes("target.flush");
             assert_eq!(
                 flush == "suppressed",
@@ -211,18 +214,21 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
                     _ => "unproven",
                 };
                 assert_eq!(
-                    machine.word(),
+                    machine.standing_word(),
                     expected,
                     "{kind} {version}, together {together}, {cache}"
                 );
             }
         }
     }
-    // What lies here decides: no data pages, nothing that this method leaves unflushed.
+    // Without data pages here, this method leaves nothing unflushed.
     let only_redo = machine()
         .with("target.roles", "redo")
         .with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
-    assert_eq!(only_redo.with("mysql.version", "8.0.13").word(), "durable");
+    assert_eq!(
+        only_redo.with("mysql.version", "8.0.13").standing_word(),
+        "durable"
+    );
 }
 
 #[test]
@@ -231,20 +237,28 @@ fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() 
         .with("cluster.kind", "mariadb")
         .with("mysql.innodb_doublewrite", "fast");
     let fast = fast.with("mysql.binlog_storage_engine", "");
-    assert_eq!(fast.word(), "at risk");
-    assert_eq!(cached(fast, "none").word(), "unproven");
+    assert_eq!(fast.standing_word(), "at risk");
+    assert_eq!(cached(fast, "none").standing_word(), "unproven");
     let none = |roles: &str| {
         machine()
             .with("mysql.innodb_doublewrite", "off")
             .with("target.roles", roles)
     };
-    assert_eq!(none("data,redo").word(), "at risk");
-    assert_eq!(none("redo,binlog").word(), "durable", "no pages lie there");
-    assert_eq!(none("?").word(), "at risk", "it is unknown what lies there");
+    assert_eq!(none("data,redo").standing_word(), "at risk");
+    assert_eq!(
+        none("redo,binlog").standing_word(),
+        "durable",
+        "no pages lie there"
+    );
+    assert_eq!(
+        none("?").standing_word(),
+        "at risk",
+        "it is unknown what lies there"
+    );
 }
 
-/// How long commits wait for their flush is what the server says, and nothing where it says nothing
-/// (measured: no flush in ten seconds with 2700).
+/// The server's own figure for the flush interval, and none if it reports none (measured: no flush
+/// within ten seconds with 2700).
 #[test]
 fn how_much_is_lost_is_what_the_settings_say() {
     for (timeout, says) in [

@@ -1,10 +1,9 @@
-//! Verdicts over NVMe drives: what they report of their cache and their capacitor, and what the
-//! kernel was told.
+//! NVMe drives: what they report of cache and capacitor, and what the kernel was told.
 
 use super::machine::Machine;
-use crate::durability::Standing;
+use crate::durability::VerdictKind;
 
-/// An NVMe drive with this queue; the kernel keeps no other word of its cache.
+/// An NVMe drive with this queue and no other kernel facts about its cache.
 fn drive(queue: &str) -> Machine {
     Machine::plain()
         .with("device.transport", "nvme")
@@ -192,13 +191,13 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
     ] {
         let before = drive(queue, has_one);
         for (capacitor, percent, says) in [
-            ("healthy", "118", "sda calls its capacitor healthy (118 %)"),
+            ("healthy", "118", "sda reports a healthy capacitor (118 %)"),
             (
                 "degraded",
                 "62",
-                "holds less than when it was made, and enough (62 %)",
+                "reports a degraded but sufficient capacitor (62 %)",
             ),
-            ("absent", "?", "sda says that it has no capacitor"),
+            ("absent", "?", "sda reports no capacitor"),
         ] {
             let machine = before
                 .clone()
@@ -209,7 +208,7 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
                 verdict.paths[0]
                     .evidence
                     .iter()
-                    .any(|one| one.says.contains(says)),
+                    .any(|one| one.text.contains(says)),
                 "{verdict:?}"
             );
             assert_eq!(
@@ -237,19 +236,22 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
             .with("nvme.capacitor", "failed")
             .with("nvme.capacitor_percent", "0");
         assert_eq!(
-            (failed.word(), failed.concludes("target.cache").as_str()),
+            (
+                failed.standing_word(),
+                failed.concludes("target.cache").as_str()
+            ),
             ("at risk", "volatile")
         );
         assert!(
             failed
                 .verdict()
                 .sentence
-                .contains("may not carry it through a power failure (0 %)")
+                .contains("may not last through a power failure (0 %)")
         );
     }
     let silent = drive("write through", "?").with("nvme.capacitor", "healthy");
     assert_eq!(
-        silent.word(),
+        silent.standing_word(),
         "unproven",
         "a capacitor does not say that there is no volatile cache"
     );
@@ -258,25 +260,28 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
 #[test]
 fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
     let drive = drive("write through");
-    assert_eq!(drive.word(), "unproven");
-    assert_eq!(drive.clone().with("device.fua", "false").word(), "unproven");
+    assert_eq!(drive.standing_word(), "unproven");
+    assert_eq!(
+        drive.clone().with("device.fua", "false").standing_word(),
+        "unproven"
+    );
     let told = drive.clone().with("device.fua", "true");
-    assert_eq!(told.word(), "contradictory");
+    assert_eq!(told.standing_word(), "contradictory");
     assert!(
         told.verdict().sentence.contains("forced unit access"),
         "{}",
         told.verdict().sentence
     );
-    // The drive itself says more, and only NVMe's driver ties the two together.
+    // The drive reports more, and only the NVMe driver ties FUA to the cache.
     let asked = told
         .with("nvme.volatile_cache", "false")
         .with("nvme.critical_warning", "");
-    assert_eq!(asked.word(), "durable");
+    assert_eq!(asked.standing_word(), "durable");
     assert_eq!(
         drive
             .with("device.transport", "sata")
             .with("device.fua", "true")
-            .word(),
+            .standing_word(),
         "unproven"
     );
 }
@@ -286,14 +291,14 @@ fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
     let drive = drive("write back").with("device.medium", "flash");
     let named = |machine: &Machine| {
         let verdict = machine.verdict();
-        assert_eq!(verdict.standing, Standing::Durable);
+        assert_eq!(verdict.standing, VerdictKind::Durable);
         let says: Vec<&str> = verdict.paths[0]
             .evidence
             .iter()
-            .map(|one| one.says.as_str())
+            .map(|one| one.text.as_str())
             .collect();
         says.iter()
-            .any(|says| says.starts_with("a flush takes 2.00 ms, although sda says"))
+            .any(|says| says.starts_with("a flush takes 2.00 ms, although sda"))
     };
     let dear = drive.clone().with("probe.flush_cost", "2000");
     for claim in [

@@ -1,12 +1,12 @@
-//! The chain by which a page is written whole: it holds in one setup alone, every deviation is
-//! named, and nothing unknown is taken for a link that holds.
+//! The page chain: it holds in one setup only, every deviation is named, and an unknown link never
+//! holds.
 
 use super::machine::{Machine, data};
-use crate::durability::{Caps, judge};
+use crate::durability::{Caps, judge_targets};
 use crate::facts::catalog::target::{self, PageWrites};
 use crate::facts::{Area, FactSet, Subject};
 
-/// What is about another subject than [`Machine::with`] assumes.
+/// The subject of facts that are not about the default one.
 fn subject(name: &str) -> Option<Subject> {
     match name {
         "part" => Some(Subject::device("sda1")),
@@ -22,7 +22,7 @@ fn with(machine: Machine, of: &str, fact: &str, word: &str) -> Machine {
     }
 }
 
-/// MySQL in /data, as Amazon documents it: ext4 with clusters of a page on a logical volume on a
+/// MySQL in /data as Amazon documents it: ext4 with clusters of a page on a logical volume on a
 /// partition of EBS.
 fn machine() -> Machine {
     let (mount, cluster) = (Subject::mount("/data"), Subject::cluster("/data"));
@@ -31,7 +31,7 @@ fn machine() -> Machine {
     machine.facts.link(&data(), &mount);
     machine.facts.link(&data(), &cluster);
     machine.facts.link(&cluster, &data());
-    machine.facts.is_of(&cluster, Area::Mysql);
+    machine.facts.set_area(&cluster, Area::Mysql);
     let machine = machine
         .stand(&data(), &mount)
         .stand(&mount, &volume)
@@ -59,8 +59,8 @@ fn machine() -> Machine {
     })
 }
 
-/// Every fact of a link: of what, its value where the link holds, and others with the words that
-/// name the link.
+/// Every fact of a link: its subject, its value if the link holds, and others with words that name
+/// the link.
 type Row = (
     &'static str,
     &'static str,
@@ -78,16 +78,16 @@ const LINKS: &[Row] = &[
     ("", "ext4.cluster_size", "16384", &[("8192", "!file system: ext4 has clusters of 8 KiB, no multiple"), ("0", "file system: "), ("?", "file system: ext4.cluster_size")]),
     ("", "ext4.data", "ordered", &[("journal", "!file system: data=journal turns direct I/O"), ("?", "file system: ext4.data")]),
     ("", "target.flags", "", &[("journal-data", "!file system: the attribute +j"), ("?", "file system: target.flags")]),
-    ("volume", "dm.targets", "linear", &[("striped", "layer: dm-0 may divide"), ("linear,striped", "layer: dm-0"), ("", "layer: dm-0"), ("?", "logical volume: dm.targets of dm-0")]),
+    ("volume", "dm.targets", "linear", &[("striped", "layer: dm-0 may split"), ("linear,striped", "layer: dm-0"), ("", "layer: dm-0"), ("?", "logical volume: dm.targets of dm-0")]),
     ("volume", "dm.alignment", "1048576", &[("8192", "!logical volume: dm-0 begins at a multiple of 8 KiB only"), ("512", "!logical volume: "), ("?", "logical volume: dm.alignment of dm-0")]),
     ("volume", "device.max_io", "262144", &[("4096", "!logical volume: dm-0 takes 4 KiB at most"), ("?", "logical volume: device.max_io of dm-0")]),
-    ("volume", "device.kind", "lvm", &[("crypt", "layer: dm-0 may divide"), ("md", "layer: dm-0"), ("multipath", "layer: dm-0"), ("loop", "layer: dm-0"), ("?", "layer: device.kind of dm-0")]),
+    ("volume", "device.kind", "lvm", &[("crypt", "layer: dm-0 may split"), ("md", "layer: dm-0"), ("multipath", "layer: dm-0"), ("loop", "layer: dm-0"), ("?", "layer: device.kind of dm-0")]),
     ("part", "device.start", "1048576", &[("32256", "!partition: sda1 begins at byte 32256, no multiple of a page"), ("1056768", "!partition: sda1"), ("?", "partition: device.start of sda1")]),
     ("", "device.cloud", "Amazon Elastic Block Store", &[("Amazon EC2 instance store", "device: whether sda"), ("Azure managed disk", "device: Microsoft documents"), ("Google persistent disk", "device: no documentation"), ("?", "device: device.atomic_write_max of sda")]),
     ("", "device.max_io", "131072", &[("8192", "!device: sda takes 8 KiB at most"), ("?", "device: device.max_io of sda")]),
 ];
 
-/// Values that hold as well.
+/// Other values that hold.
 #[rustfmt::skip] // a row is a line
 const ALSO: &[(&str, &str, &str)] = &[
     ("", "mysql.innodb_page_size", "8192"),
@@ -106,7 +106,7 @@ const ALSO: &[(&str, &str, &str)] = &[
 
 fn judged(machine: &Machine) -> FactSet {
     let mut facts = machine.facts.clone();
-    judge(&mut facts, true, &Caps::default());
+    judge_targets(&mut facts, true, &Caps::default());
     facts
 }
 
@@ -143,7 +143,12 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
         "{links:?}"
     );
     let verdict = machine().verdict();
-    assert_eq!(verdict.standing.word(), "unproven", "{}", verdict.sentence);
+    assert_eq!(
+        verdict.standing.as_str(),
+        "unproven",
+        "{}",
+        verdict.sentence
+    );
     assert!(
         verdict
             .sentence
@@ -152,7 +157,9 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
         verdict.sentence
     );
     assert_eq!(
-        machine().with("mysql.innodb_doublewrite", "on").word(),
+        machine()
+            .with("mysql.innodb_doublewrite", "on")
+            .standing_word(),
         "durable",
         "the rest of it is"
     );
@@ -184,13 +191,12 @@ fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
                 link.starts_with(says.trim_start_matches('!')),
                 "{fact} = {word}: {link}"
             );
-            assert_eq!(other.word(), "at risk", "{fact} = {word}");
+            assert_eq!(other.standing_word(), "at risk", "{fact} = {word}");
         }
     }
 }
 
-/// Two deviations never make up for one another, and a broken one is named before an unknown one
-/// above it.
+/// Two deviations never cancel out, and a broken link is named before an unknown one above it.
 #[test]
 fn no_pair_of_deviations_holds() {
     let all: Vec<(&Row, &str)> = LINKS
@@ -242,11 +248,11 @@ fn an_unknown_file_system_is_no_question_of_links() {
             other
         };
         assert_eq!(writes(&other), expect, "{fstype} {record}");
-        assert_eq!(other.word(), verdict, "{fstype} {record}");
+        assert_eq!(other.standing_word(), verdict, "{fstype} {record}");
     }
 }
 
-/// From 11.0 on MariaDB's own setting decides, and the flush method says nothing.
+/// From 11.0 on MariaDB's own setting decides, not the flush method.
 #[test]
 fn mariadb_has_a_setting_of_its_own() {
     let mariadb = || {
@@ -267,8 +273,7 @@ fn mariadb_has_a_setting_of_its_own() {
     }
 }
 
-/// The kernel's promise is made to writes that ask for it, and a controller's word is not asked at
-/// all.
+/// The kernel promises only for writes that request it, and a controller's AWUPF is never read.
 #[test]
 fn no_promise_of_a_disk_of_no_cloud_holds() {
     for (most, awupf, says) in [
@@ -300,13 +305,13 @@ fn no_promise_of_a_disk_of_no_cloud_holds() {
     }
 }
 
-/// PostgreSQL writes pages through the page cache, so the very same storage is of no use to it.
+/// PostgreSQL writes pages through the page cache, so the same storage does not help it.
 #[test]
 fn postgres_breaks_the_chain_itself() {
     let mut other = machine()
         .with_cluster()
         .with("pg.full_page_writes", "false");
-    other.facts.is_of(&Subject::cluster("/data"), Area::Pg);
+    other.facts.set_area(&Subject::cluster("/data"), Area::Pg);
     let facts = judged(&other);
     assert_eq!(
         facts.value(&data(), &target::PAGE_WRITES),
@@ -317,7 +322,7 @@ fn postgres_breaks_the_chain_itself() {
         link.starts_with("server: PostgreSQL writes pages through the page cache"),
         "{link}"
     );
-    assert_eq!(other.word(), "at risk");
+    assert_eq!(other.standing_word(), "at risk");
 }
 
 #[test]

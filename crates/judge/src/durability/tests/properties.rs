@@ -1,16 +1,13 @@
-//! Properties that hold for every machine: nothing unknown is taken for granted, another disk never
-//! helps, and no measurement raises a verdict.
-//!
-//! Machines are stacks of up to two layers over up to three disks of realistic kinds, with some of
-//! their facts changed or removed. Facts that can only count against a disk are like measurements:
-//! their absence proves nothing, and learning them may condemn.
+//! Properties of every host: nothing unknown is taken for granted, another disk never helps, and no
+//! measurement raises a verdict. Stacks have up to two layers over up to three disks. Facts that
+//! only count against a disk are like measurements: absent they prove nothing.
 
 use proptest::prelude::*;
 
 use super::machine::{Machine, data};
-use crate::durability::Standing;
+use crate::durability::VerdictKind;
 use crate::facts::catalog;
-use crate::facts::{Reading, Scope, Subject, Value, Why};
+use crate::facts::{Reading, Scope, Subject, UnknownReason, Value};
 
 /// Facts that bear on a verdict, with their values.
 const BEARING: &[(&str, &[&str])] = &[
@@ -83,7 +80,7 @@ const OF_LAYERS: &[(&str, &[&str])] = &[
     ("drbd.protocol", &["A", "B", "C"]),
 ];
 
-/// Facts that can only count against a disk: warnings, incidents, and signs of another machine.
+/// Facts that only count against a disk: warnings, incidents, signs of virtualisation.
 const AGAINST: &[(&str, &[&str])] = &[
     (
         "nvme.critical_warning",
@@ -97,8 +94,7 @@ const AGAINST: &[(&str, &[&str])] = &[
     ("device.fabric", &["tcp", "iscsi", "fibre channel"]),
 ];
 
-/// Kinds of layers. A thin volume lies on a pool, which is a volume too, so those are left to the
-/// tables.
+/// Kinds of layers. Thin volumes lie on a pool, itself a volume, so they are left to the tables.
 const LAYERS: &[&str] = &[
     "lvm",
     "crypt",
@@ -112,9 +108,9 @@ const LAYERS: &[&str] = &[
     "drbd",
 ];
 
-type Words = &'static [(&'static str, &'static str)];
+type FactValues = &'static [(&'static str, &'static str)];
 
-const DISKS: &[Words] = &[
+const DISKS: &[FactValues] = &[
     &[
         ("device.transport", "sata"),
         ("device.write_cache", "write back"),
@@ -166,7 +162,7 @@ const DISKS: &[Words] = &[
     ],
 ];
 
-/// A machine with its layers and disks.
+/// A host with layers and disks.
 #[derive(Clone, Debug)]
 struct Stack {
     machine: Machine,
@@ -175,7 +171,7 @@ struct Stack {
 }
 
 impl Stack {
-    fn of(layers: &[&str], disks: &[Words]) -> Self {
+    fn with_layers(layers: &[&str], disks: &[FactValues]) -> Self {
         let plain = Machine::protected().with_cluster().unstacked();
         let mount = Subject::mount("/data");
         let mut machine = plain.stand(&data(), &mount);
@@ -189,12 +185,12 @@ impl Stack {
         let mut above = mount;
         for (at, kind) in layers.iter().enumerate() {
             let layer = Subject::device(format!("layer{at}"));
-            stack.machine.facts.stand(&above, &layer);
+            stack.machine.facts.add_edge(&above, &layer);
             for (fact, word) in [("device.kind", *kind), ("device.write_cache", "write back")] {
-                stack.machine.put(&layer, fact, word);
+                stack.machine.insert_text(&layer, fact, word);
             }
             if *kind == "md" {
-                stack.machine.put(&layer, "md.level", "raid1");
+                stack.machine.insert_text(&layer, "md.level", "raid1");
             }
             stack.layers.push(layer.clone());
             above = layer;
@@ -205,18 +201,18 @@ impl Stack {
         stack
     }
 
-    /// Puts one more disk under a layer or the file system.
-    fn add(&mut self, under: &Subject, words: Words) {
+    /// Adds a disk below a layer or the file system.
+    fn add(&mut self, under: &Subject, words: FactValues) {
         let disk = Subject::device(format!("disk{}", self.disks.len()));
-        self.machine.facts.stand(under, &disk);
-        self.machine.put(&disk, "device.kind", "disk");
+        self.machine.facts.add_edge(under, &disk);
+        self.machine.insert_text(&disk, "device.kind", "disk");
         for (fact, word) in words {
-            self.machine.put(&disk, fact, word);
+            self.machine.insert_text(&disk, fact, word);
         }
         self.disks.push(disk);
     }
 
-    /// The subject of a change: one of the disks or layers, or the only one of its scope.
+    /// The subject to change: one of the disks or layers, or the only one of its scope.
     fn subject(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
         let scope = catalog::find(fact).unwrap().scope;
         let of = if on_layer { &self.layers } else { &self.disks };
@@ -229,7 +225,7 @@ impl Stack {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> VerdictKind {
         self.machine.verdict().standing
     }
 
@@ -257,52 +253,51 @@ fn any_stack() -> impl Strategy<Value = Stack> {
         changes(AGAINST),
     )
         .prop_map(|(layers, disks, bearing, of_layers, against)| {
-            let mut stack = Stack::of(&layers, &disks);
+            let mut stack = Stack::with_layers(&layers, &disks);
             let all = bearing
                 .iter()
                 .map(|c| (c, false))
                 .chain(of_layers.iter().map(|c| (c, true)));
             for (((fact, word), at), on_layer) in all.chain(against.iter().map(|c| (c, false))) {
                 if let Some(of) = stack.subject(fact, on_layer, *at) {
-                    stack.machine.put(&of, fact, word);
+                    stack.machine.insert_text(&of, fact, word);
                 }
             }
             stack
         })
 }
 
-/// Whether a fact can only count against a disk. The answer of feature 06h is one on a drive that
-/// reports no volatile cache: such drives do not answer at all.
+/// Whether a fact only counts against a disk. Feature 06h does on drives without a volatile cache,
+/// which do not answer it.
 fn is_against(machine: &Machine, of: &Subject, fact: &str) -> bool {
     let has_none = machine.facts.value(of, &catalog::device::NVME_VOLATILE) == Some(false);
     AGAINST.iter().any(|(name, _)| *name == fact) || (fact == "device.drive_cache" && has_none)
 }
 
 proptest! {
-    // Most random stacks are not durable, and the first property is about those that are.
+    // Most random stacks are not durable; the first property is about durable ones.
     #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
-    /// *Durable* with an unknown fact stays durable for every value of that fact: nothing unknown
-    /// is taken for granted.
+    /// *Durable* with an unknown fact stays durable for every value of that fact.
     #[test]
     fn durable_survives_learning_more(stack in any_stack()) {
-        prop_assume!(stack.standing() == Standing::Durable);
+        prop_assume!(stack.standing() == VerdictKind::Durable);
         let places = stack.disks.len().max(stack.layers.len());
         let facts = BEARING.iter().map(|f| (f, false)).chain(OF_LAYERS.iter().map(|f| (f, true)));
         for ((fact, values), on_layer) in facts {
             for of in (0..places).filter_map(|at| stack.subject(fact, on_layer, at)) {
-                if stack.machine.facts.named(&of, fact).is_known() || is_against(&stack.machine, &of, fact) {
+                if stack.machine.facts.reading_by_name(&of, fact).is_known() || is_against(&stack.machine, &of, fact) {
                     continue;
                 }
                 for value in *values {
                     let learned = stack.machine.clone().on(&of, fact, value).verdict();
-                    prop_assert_eq!(learned.standing, Standing::Durable, "{} of {} is {}", fact, of, value);
+                    prop_assert_eq!(learned.standing, VerdictKind::Durable, "{} of {} is {}", fact, of, value);
                 }
             }
         }
     }
 
-    /// Removing a fact never turns another standing into *durable*, and never opens the interlock.
+    /// Removing a fact never turns another verdict into *durable* and never opens the interlock.
     #[test]
     fn forgetting_never_makes_it_durable_nor_opens_the_interlock(stack in any_stack()) {
         let (before, open) = (stack.standing(), stack.opens());
@@ -315,15 +310,14 @@ proptest! {
             .collect();
         for (subject, fact) in known {
             let mut after = stack.clone();
-            let unknown = Reading::unknown(Why::Denied, "a test");
-            after.machine.facts.put_value(&subject, catalog::find(fact).unwrap(), unknown);
+            let unknown = Reading::unknown(UnknownReason::Denied, "a test");
+            after.machine.facts.insert_value(&subject, catalog::find(fact).unwrap(), unknown);
             let standing = after.standing();
-            prop_assert!(standing != Standing::Durable || before == Standing::Durable, "{} of {}", fact, subject);
+            prop_assert!(standing != VerdictKind::Durable || before == VerdictKind::Durable, "{} of {}", fact, subject);
             prop_assert!(open || !after.opens(), "{} of {}", fact, subject);
         }
     }
 
-    /// The flush path says what the verdict says.
     #[test]
     fn the_flush_path_agrees_with_the_verdict(
         stack in any_stack(), arrived in proptest::option::of(0.0..3.0f64), counts: bool,
@@ -331,17 +325,17 @@ proptest! {
         let mut machine = stack.machine.clone();
         if let Some(arrived) = arrived {
             for disk in &stack.disks {
-                machine.put(disk, "device.counts_flushes", &counts.to_string());
+                machine.insert_text(disk, "device.counts_flushes", &counts.to_string());
             }
             machine.set("probe.flushes_per_commit", &arrived.to_string());
         }
         let verdict = machine.verdict();
-        let path: Vec<_> = verdict.flush_path.iter().map(|hop| (&hop.name, hop.fate)).collect();
+        let path: Vec<_> = verdict.flush_path.iter().map(|hop| (&hop.name, hop.state)).collect();
         prop_assert_eq!(super::flush_path::disagreement(&verdict), None, "{:?}: {:?}", verdict.standing, path);
     }
 
-    /// Another disk never improves the verdict. (A bcache with one disk below lacks one, so there
-    /// it may.)
+    /// Another disk never improves the verdict. Exception: a bcache with one disk below lacks its
+    /// cache device.
     #[test]
     fn another_disk_never_improves_it(stack in any_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {
         let under: Vec<Subject> = [Subject::mount("/data")].into_iter().chain(stack.layers.clone()).collect();
@@ -355,8 +349,7 @@ proptest! {
         prop_assert!(open || !more.opens());
     }
 
-    /// No measurement raises a verdict, nor does learning a fact that can only count against a
-    /// disk.
+    /// No measurement raises a verdict, nor does a fact that only counts against a disk.
     #[test]
     fn no_measurement_raises(
         stack in any_stack(), arrived in 0.0..3.0f64, counts: bool, implausible: bool,
@@ -364,16 +357,16 @@ proptest! {
     ) {
         let mut machine = stack.machine.clone();
         for disk in &stack.disks {
-            machine.put(disk, "device.counts_flushes", &counts.to_string());
+            machine.insert_text(disk, "device.counts_flushes", &counts.to_string());
         }
         let before = machine.verdict().standing;
         machine.set("probe.flushes_per_commit", &arrived.to_string());
         machine.set("probe.implausible", &implausible.to_string());
         prop_assert!(machine.verdict().standing <= before);
         let disk = &stack.disks[at % stack.disks.len()];
-        // A refused answer leaves it open already, and the warnings are part of the claim of an
-        // NVMe drive that says it has no cache.
-        let reading = machine.facts.named(disk, warning.0);
+        // A denied reading leaves it open already, and the warnings are part of an NVMe drive's
+        // claim to have no cache.
+        let reading = machine.facts.reading_by_name(disk, warning.0);
         let is_open = *reading == Reading::not_collected()
             || reading.is_absent()
             || reading.value() == Some(&Value::Bool(false));

@@ -115,8 +115,7 @@ fn what_standbys_promise_is_one_sentence() {
     }
 }
 
-/// How much an asynchronous commit may lose is three times the server's delay, and no figure where
-/// that was not read.
+/// An asynchronous commit can lose three times the server's delay; no figure if that was not read.
 #[test]
 fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
     for (delay, says) in [

@@ -1,9 +1,9 @@
-//! Verdicts over more than one layer: queues above the disk, files as disks, several disks, stacks
-//! too large to walk.
+//! Stacks of several layers: queues above the disk, files as disks, several disks, stacks too large
+//! to walk.
 
 use super::machine::{Machine, data};
 use crate::durability::Caps;
-use crate::durability::Standing;
+use crate::durability::VerdictKind;
 use crate::facts::catalog::device::MappingState;
 use crate::facts::{Choice, Subject};
 
@@ -99,7 +99,7 @@ fn queues_above_the_disk() {
             .with("device.cache_type", disk_word)
             .with("device.drive_cache", answer);
         assert_eq!(
-            machine.word(),
+            machine.standing_word(),
             verdict,
             "{kind} {queue} above {disk_queue} / {disk_word}"
         );
@@ -109,7 +109,7 @@ fn queues_above_the_disk() {
         .with("device.cache_type", "?");
     let says = unread.verdict().sentence;
     assert!(
-        says.contains("it is unknown whether a disk below says write back"),
+        says.contains("it is unknown whether a disk below is write back"),
         "{says}"
     );
 }
@@ -209,14 +209,14 @@ fn devices_that_keep_something_themselves() {
                 .on(&other, "device.write_cache", "write back");
         }
         assert_eq!(
-            machine.word(),
+            machine.standing_word(),
             verdict,
             "{kind} {queue} {fact}={value} on {disks}"
         );
         if disks == 2 && verdict == "durable" {
             let forgets = machine.on(&other, "device.write_cache", "?");
             assert_eq!(
-                forgets.word(),
+                forgets.standing_word(),
                 "unproven",
                 "{kind}: the cache's own disk counts like any other"
             );
@@ -255,7 +255,7 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
                 .with("device.cache_type", "write through")
                 .with("device.drive_cache", "off");
             assert_eq!(
-                machine.word(),
+                machine.standing_word(),
                 verdict,
                 "{kind} {targets}: {queue}, barrier {barrier}"
             );
@@ -263,12 +263,12 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
     }
 }
 
-/// Every state of a mapped device has its verdict; none but a state that serves is durable.
+/// Every state of a mapped device has its verdict; only working states are durable.
 #[test]
 fn a_mapping_is_as_good_as_its_state() {
     for state in MappingState::ALL
         .iter()
-        .map(|state| state.word())
+        .map(|state| state.as_str())
         .chain(["?"])
     {
         let (verdict, redundancy) = match state {
@@ -286,7 +286,7 @@ fn a_mapping_is_as_good_as_its_state() {
             let machine = between(kind, "write back")
                 .on(&top, "dm.targets", "raid")
                 .on(&top, "dm.state", state);
-            assert_eq!(machine.word(), verdict, "{kind} {state}");
+            assert_eq!(machine.standing_word(), verdict, "{kind} {state}");
             assert_eq!(
                 machine.concludes("target.redundancy"),
                 redundancy,
@@ -296,8 +296,8 @@ fn a_mapping_is_as_good_as_its_state() {
     }
 }
 
-/// The state of a pool, of its data, and its list of devices; without the program (absent) nobody
-/// can ask.
+/// States of a pool, of its data and its device list; without the zpool command nothing can be
+/// read.
 #[test]
 fn a_zfs_pool_is_as_good_as_its_state() {
     for (fact, word, verdict) in [
@@ -319,11 +319,11 @@ fn a_zfs_pool_is_as_good_as_its_state() {
             .with("zfs.sync", "standard")
             .with("zfs.no_cache_flush", "false")
             .with(fact, word);
-        assert_eq!(machine.word(), verdict, "{fact} {word}");
+        assert_eq!(machine.standing_word(), verdict, "{fact} {word}");
     }
 }
 
-/// No list of members is never taken for one member.
+/// An unknown member list never counts as complete.
 #[test]
 fn an_array_of_which_a_member_is_not_judged_is_unproven() {
     let top = Subject::device("top");
@@ -335,19 +335,19 @@ fn an_array_of_which_a_member_is_not_judged_is_unproven() {
         assert_eq!(
             between("md", "write back")
                 .on(&top, "md.members", members)
-                .word(),
+                .standing_word(),
             verdict,
             "{members}"
         );
     }
     let failed = between("md", "write back").on(&top, "md.members", "sda in_sync,sdb faulty");
     assert_eq!(
-        failed.on(&top, "md.failed_members", "sdb").word(),
+        failed.on(&top, "md.failed_members", "sdb").standing_word(),
         "durable"
     );
 }
 
-/// LVM's own targets all pass flushes on; another mapping is unknown where its targets are.
+/// LVM's own targets all pass flushes on; other mappings with unread targets are unknown.
 #[test]
 fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
     for (kind, verdict) in [
@@ -358,9 +358,9 @@ fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
     ] {
         let top = Subject::device("top");
         let machine = between(kind, "write back").on(&top, "dm.targets", "?");
-        assert_eq!(machine.word(), verdict, "{kind}");
+        assert_eq!(machine.standing_word(), verdict, "{kind}");
         assert_eq!(
-            between(kind, "write back").word(),
+            between(kind, "write back").standing_word(),
             verdict,
             "{kind}, not collected"
         );
@@ -380,7 +380,7 @@ fn without_barriers_a_layer_with_state_of_its_own_is_not_safe_over_safe_disks() 
             .with("device.cache_type", "write through")
             .with("device.drive_cache", "off")
             .on(&Subject::mount("/data2"), "mount.barrier", "off");
-        assert_eq!(machine.word(), verdict, "{kind}");
+        assert_eq!(machine.standing_word(), verdict, "{kind}");
     }
 }
 
@@ -402,11 +402,13 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
             .on(&disk, "device.transport", "sata")
             .on(&disk, "device.write_cache", "write back")
     };
-    assert_eq!(lower("on").word(), "durable");
-    assert_eq!(lower("off").word(), "at risk");
-    assert_eq!(lower("?").word(), "unproven");
+    assert_eq!(lower("on").standing_word(), "durable");
+    assert_eq!(lower("off").standing_word(), "at risk");
+    assert_eq!(lower("?").standing_word(), "unproven");
     assert_eq!(
-        lower("on").on(&host_mount, "mount.class", "memory").word(),
+        lower("on")
+            .on(&host_mount, "mount.class", "memory")
+            .standing_word(),
         "at risk"
     );
 }
@@ -421,12 +423,16 @@ fn the_worst_disk_governs() {
             .on(&other, "device.transport", "sata")
             .on(&other, "device.write_cache", queue)
     };
-    assert_eq!(pair("disk", "write back").word(), "durable");
-    assert_eq!(pair("disk", "?").word(), "unproven");
-    assert_eq!(pair("zram", "write back").word(), "at risk");
+    assert_eq!(pair("disk", "write back").standing_word(), "durable");
+    assert_eq!(pair("disk", "?").standing_word(), "unproven");
+    assert_eq!(pair("zram", "write back").standing_word(), "at risk");
     let verdict = pair("disk", "?").verdict();
     assert_eq!(verdict.paths.len(), 2);
-    assert_eq!(verdict.paths[0].standing, Standing::Unproven, "worst first");
+    assert_eq!(
+        verdict.paths[0].standing,
+        VerdictKind::Unproven,
+        "worst first"
+    );
     assert_eq!(verdict.paths[0].hops.last(), Some(&other));
 }
 
@@ -456,14 +462,14 @@ fn a_huge_stack_is_judged_as_one_and_says_so() {
         }
         machine
     };
-    assert_eq!(build("write back").word(), "durable");
-    assert_eq!(build("?").word(), "unproven");
+    assert_eq!(build("write back").standing_word(), "durable");
+    assert_eq!(build("?").standing_word(), "unproven");
     let mut machine = build("write back");
-    crate::durability::judge(&mut machine.facts, true, &Caps::default());
-    assert_eq!(machine.facts.warnings().len(), 1);
+    crate::durability::judge_targets(&mut machine.facts, true, &Caps::default());
+    assert_eq!(machine.facts.notes().len(), 1);
 }
 
-/// An array above sda, by its facts: `level state degraded/members policy`, then what failed.
+/// An array above sda, by its facts: `level state degraded/members policy`, then failed members.
 fn array(facts: &str, failed: &str) -> Machine {
     let top = Subject::device("top");
     let words: Vec<&str> = facts.split(' ').collect();
@@ -477,8 +483,7 @@ fn array(facts: &str, failed: &str) -> Machine {
         .on(&top, "md.failed_members", failed)
 }
 
-/// The verdict is about a power failure, the redundancy beside it about the next fault; both are in
-/// the heading.
+/// The verdict is about a power failure, redundancy about the next fault; the heading shows both.
 #[test]
 fn an_array_by_what_it_lacks() {
     for (facts, failed, heading) in [
@@ -554,7 +559,7 @@ fn an_array_by_what_it_lacks() {
 #[test]
 fn copies_that_others_keep() {
     let top = Subject::device("top");
-    let redundancy = |machine: &Machine| machine.verdict().redundancy.word();
+    let redundancy = |machine: &Machine| machine.verdict().redundancy.as_str();
     assert_eq!(redundancy(&Machine::plain()), "none");
     assert_eq!(
         redundancy(&Machine::protected()),
@@ -591,7 +596,11 @@ fn copies_that_others_keep() {
     let btrfs = Machine::plain()
         .with("mount.fstype", "btrfs")
         .with("btrfs.data_profiles", "raid1");
-    assert_eq!(btrfs.word(), "unproven", "its members are not known");
+    assert_eq!(
+        btrfs.standing_word(),
+        "unproven",
+        "its members are not known"
+    );
     let btrfs = btrfs.with("btrfs.devices", "sda");
     assert_eq!(redundancy(&btrfs), "unknown");
     let complete = btrfs.clone().with("btrfs.missing_devices", "0");

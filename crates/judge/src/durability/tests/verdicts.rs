@@ -1,14 +1,14 @@
-//! Verdicts, caches and flushes of one disk under one file system, and the effects of databases and
+//! One disk below one file system: verdicts, caches, flushes, and the effects of databases and
 //! measurements.
 
 use super::machine::{Machine, data};
 use crate::drivers;
-use crate::durability::{Caps, Layer, Standing};
+use crate::durability::{Caps, Layer, VerdictKind};
 use crate::facts::Subject;
 
 #[test]
 fn belief_claim_and_barrier() {
-    // queue, the disk's word, barrier → verdict, cache, flush, suppressed by
+    // queue, disk's report, barrier → verdict, cache, flush, suppressed by
     for (queue, word, barrier, verdict, cache, flush, by) in [
         (
             "write back",
@@ -203,7 +203,7 @@ fn belief_claim_and_barrier() {
 
 #[test]
 fn the_disk_asked_past_the_kernel() {
-    // queue, what the kernel keeps, the disk's answer, barrier → verdict, cache, flush
+    // queue, kernel's cache_type, disk's answer, barrier → verdict, cache, flush
     for (queue, kept, answer, barrier, verdict, cache, flush) in [
         (
             "write through",
@@ -241,7 +241,7 @@ fn the_disk_asked_past_the_kernel() {
             "none",
             "suppressed",
         ),
-        // `temporary write through`: nobody else sees it.
+        // `temporary write through`: nothing else reveals it.
         (
             "write through",
             "write through",
@@ -278,7 +278,7 @@ fn the_disk_asked_past_the_kernel() {
             "volatile",
             "sent",
         ),
-        // Switched off since the kernel looked: the worse is taken to be true.
+        // Switched off after the kernel read it: the worse case is assumed.
         (
             "write back",
             "write back",
@@ -342,7 +342,7 @@ fn the_disk_asked_past_the_kernel() {
         .with("device.cache_type", "write through")
         .with("device.drive_cache", "off");
     assert_eq!(
-        bridge.word(),
+        bridge.standing_word(),
         "unproven",
         "a bridge may answer for its disk"
     );
@@ -362,26 +362,28 @@ fn what_nobody_here_can_prove_says_why() {
         let machine = Machine::plain()
             .with("device.transport", transport)
             .with("device.fabric", fabric);
-        assert_eq!(machine.word(), "unproven", "{transport} {fabric}");
+        assert_eq!(machine.standing_word(), "unproven", "{transport} {fabric}");
         let sentence = machine.verdict().sentence;
         assert!(sentence.contains(says), "{transport} {fabric}: {sentence}");
     }
     let gone = Machine::plain()
         .with("device.transport", "nvme")
         .with("device.ephemeral", "true");
-    assert_eq!(gone.word(), "at risk");
+    assert_eq!(gone.standing_word(), "at risk");
     assert!(
-        gone.verdict().sentence.contains("sda is ephemeral"),
+        gone.verdict().sentence.contains("sda is an ephemeral disk"),
         "{}",
         gone.verdict().sentence
     );
     assert_eq!(
-        Machine::plain().with("device.ephemeral", "false").word(),
+        Machine::plain()
+            .with("device.ephemeral", "false")
+            .standing_word(),
         "durable"
     );
     let unread = Machine::plain().with("device.ephemeral", "?");
     assert_eq!(
-        unread.word(),
+        unread.standing_word(),
         "unproven",
         "a model that may not be read may be an ephemeral disk's"
     );
@@ -402,7 +404,7 @@ fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
             .with("device.cache_type", word)
             .with("device.write_cache", "write back");
         let seen = [
-            machine.word().to_owned(),
+            machine.standing_word().to_owned(),
             machine.concludes("target.cache"),
             machine.concludes("target.flush"),
         ];
@@ -410,7 +412,7 @@ fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
     }
 }
 
-/// Where a disk reports nothing itself, its queue is the source of the claim that there is a cache.
+/// If a disk reports nothing itself, its queue is the source of the claim.
 #[test]
 fn a_volatile_cache_is_never_claimed_by_nobody() {
     for transport in ["nvme", "xen", "virtio", "sata", "mmc"] {
@@ -421,7 +423,7 @@ fn a_volatile_cache_is_never_claimed_by_nobody() {
         let verdict = machine.verdict();
         let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
         let says: Vec<_> = evidence
-            .filter(|piece| piece.says.contains("in a volatile cache"))
+            .filter(|piece| piece.text.contains("in a volatile cache"))
             .collect();
         assert!(
             !says.is_empty() && says.iter().all(|piece| !piece.source.is_empty()),
@@ -446,7 +448,7 @@ fn a_controller_is_asked_with_its_own_tool() {
             .with("device.transport", "raid")
             .with("device.driver", driver)
             .verdict();
-        assert_eq!(verdict.standing, Standing::Unproven);
+        assert_eq!(verdict.standing, VerdictKind::Unproven);
         let need = verdict
             .missing
             .iter()
@@ -457,9 +459,8 @@ fn a_controller_is_asked_with_its_own_tool() {
     }
 }
 
-/// The apparent attachment of a disk does not override its driver. For `mpi3mr`, `smartpqi`,
-/// `hptiop`, `esas2r`, `ips` and `megaraid` the reader of transports knew that they are RAID
-/// controllers, but the judge did not.
+/// The driver decides, not the apparent attachment: `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips`
+/// and `megaraid` are RAID controllers.
 #[test]
 fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
     let controllers = drivers::ALL
@@ -476,7 +477,11 @@ fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
             let machine = Machine::plain()
                 .with("device.transport", transport)
                 .with("device.driver", driver);
-            assert_eq!(machine.word(), "unproven", "{driver} by {transport}");
+            assert_eq!(
+                machine.standing_word(),
+                "unproven",
+                "{driver} by {transport}"
+            );
         }
     }
 }
@@ -493,11 +498,11 @@ fn ext4_without_a_journal() {
         let machine = Machine::plain()
             .with("mount.fstype", fstype)
             .with("ext4.journal", journal);
-        assert_eq!(machine.word(), verdict, "{fstype} {journal}");
+        assert_eq!(machine.standing_word(), verdict, "{fstype} {journal}");
     }
 }
 
-/// A file system that was mounted not to load its journal has one: adding another would be refused.
+/// A file system mounted without loading its journal has one: adding another would be refused.
 #[test]
 fn a_journal_that_is_not_loaded_is_no_missing_one() {
     for (fact, options, features, says, mend) in [
@@ -561,7 +566,7 @@ fn a_journal_that_is_not_loaded_is_no_missing_one() {
 fn flags_of_the_directory_are_evidence_and_no_more() {
     let machine = Machine::plain().with("target.flags", "sync,journal-data,nocow");
     let verdict = machine.verdict();
-    assert_eq!(verdict.standing, Standing::Durable);
+    assert_eq!(verdict.standing, VerdictKind::Durable);
     let flags = verdict.paths[0]
         .evidence
         .iter()
@@ -581,7 +586,7 @@ fn zfs() {
             .with("device.cache_type", queue)
             .with("device.drive_cache", answer)
     };
-    // sync, told not to flush, queue of the pool's disk, the disk's answer → verdict, flush
+    // sync, module flushes off, queue of the pool's disk, disk's answer → verdict, flush
     for (sync, told, queue, answer, verdict, flush) in [
         ("standard", "false", "write back", "?", "durable", "sent"),
         ("always", "false", "write back", "?", "durable", "sent"),
@@ -630,7 +635,10 @@ fn zfs() {
         ),
     ] {
         let machine = pool(sync, told, queue, answer);
-        let seen = [machine.word().to_owned(), machine.concludes("target.flush")];
+        let seen = [
+            machine.standing_word().to_owned(),
+            machine.concludes("target.flush"),
+        ];
         assert_eq!(
             seen,
             [verdict, flush],
@@ -724,7 +732,7 @@ fn what_a_transport_lets_one_conclude() {
             .with("device.write_cache", queue)
             .with("device.cache_type", word);
         assert_eq!(
-            [machine.word(), &machine.concludes("device.cache")],
+            [machine.standing_word(), &machine.concludes("device.cache")],
             [verdict, cache],
             "{transport}: {queue} / {word}"
         );
@@ -889,7 +897,7 @@ fn controllers() {
                 .with("controller.on_battery_failure", failure)
                 .with("controller.disk_cache", members);
             assert_eq!(
-                [machine.word(), &machine.concludes("device.cache")],
+                [machine.standing_word(), &machine.concludes("device.cache")],
                 [verdict, cache],
                 "{battery} / {policy} / {in_force} / {failure} / {members}"
             );
@@ -898,9 +906,11 @@ fn controllers() {
     let overridden = Machine::protected()
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write back");
-    assert_eq!(overridden.word(), "contradictory");
+    assert_eq!(overridden.standing_word(), "contradictory");
     assert_eq!(
-        overridden.with("controller.battery", "failed").word(),
+        overridden
+            .with("controller.battery", "failed")
+            .standing_word(),
         "at risk",
         "the worst wins"
     );
@@ -908,7 +918,7 @@ fn controllers() {
         .with("device.transport", "scsi")
         .with("device.driver", "megaraid_sas");
     assert_eq!(
-        by_driver.word(),
+        by_driver.standing_word(),
         "unproven",
         "its flushes may end in the driver"
     );
@@ -917,7 +927,7 @@ fn controllers() {
             let disk = Machine::plain()
                 .with("device.transport", transport)
                 .with("device.driver", driver);
-            disk.with("device.cache_type", "write back").word()
+            disk.with("device.cache_type", "write back").standing_word()
         };
         assert_eq!(behind("mpt3sas"), "durable");
         assert_eq!(behind("?"), "unproven");
@@ -950,28 +960,28 @@ fn file_systems_without_a_disk() {
             .on(&mount, "mount.class", class)
             .on(&mount, "mount.fstype", fstype)
             .on(&mount, "mount.barrier", "on");
-        assert_eq!(machine.word(), verdict, "{class}");
+        assert_eq!(machine.standing_word(), verdict, "{class}");
         assert_eq!(machine.concludes("target.cache"), "unknown");
     }
     assert_eq!(
         Machine::plain()
             .with("mount.class", "overlay")
             .with("mount.super_options", "volatile")
-            .word(),
+            .standing_word(),
         "at risk"
     );
     assert_eq!(
         Machine::plain()
             .with("mount.class", "overlay")
             .with("mount.super_options", "rw")
-            .word(),
+            .standing_word(),
         "durable"
     );
     assert_eq!(
         Machine::plain()
             .with("mount.class", "zfs")
             .with("zfs.sync", "disabled")
-            .word(),
+            .standing_word(),
         "at risk"
     );
 }
@@ -995,7 +1005,7 @@ fn the_database_layer() {
         ("pg.fsync_disabled_by", "?", "unproven"),
     ] {
         let machine = Machine::plain().with_cluster().with(fact, value);
-        assert_eq!(machine.word(), verdict, "{fact} = {value}");
+        assert_eq!(machine.standing_word(), verdict, "{fact} = {value}");
     }
     let off = Machine::plain().with_cluster().with("pg.fsync", "false");
     assert_eq!(
@@ -1006,18 +1016,22 @@ fn the_database_layer() {
         .with_cluster()
         .with("pg.fsync_disabled_by", "?")
         .with("pg.running", "false");
-    assert_eq!(stopped.word(), "durable", "no server, no preloaded library");
+    assert_eq!(
+        stopped.standing_word(),
+        "durable",
+        "no server, no preloaded library"
+    );
     let silent = Machine::plain()
         .with_cluster()
         .with("pg.synchronous_commit_overrides", "?");
     assert_eq!(
-        silent.clone().with("pg.running", "false").word(),
+        silent.clone().with("pg.running", "false").standing_word(),
         "durable",
         "no server, no sessions"
     );
     assert_eq!(silent.concludes("target.commit_off_for"), "?");
     assert_eq!(
-        silent.with("pg.synchronous_commit", "off").word(),
+        silent.with("pg.synchronous_commit", "off").standing_word(),
         "at risk",
         "whatever others may have"
     );
@@ -1031,19 +1045,21 @@ fn measurements_lower_and_never_raise() {
             counted
                 .clone()
                 .with("probe.flushes_per_commit", arrived)
-                .word(),
+                .standing_word(),
             verdict,
             "{arrived}"
         );
     }
     let uncounted = Machine::plain().with("probe.flushes_per_commit", "0");
     assert_eq!(
-        uncounted.word(),
+        uncounted.standing_word(),
         "durable",
         "where flushes are not counted, none counted says nothing"
     );
     assert_eq!(
-        Machine::plain().with("probe.implausible", "true").word(),
+        Machine::plain()
+            .with("probe.implausible", "true")
+            .standing_word(),
         "unproven"
     );
     let expected = counted
@@ -1052,13 +1068,13 @@ fn measurements_lower_and_never_raise() {
         .with("device.cache_type", "write through")
         .with("probe.flushes_per_commit", "0");
     assert_eq!(
-        expected.word(),
+        expected.standing_word(),
         "durable",
         "no flush is needed, none arrived"
     );
 }
 
-/// More flushes than our commits can cause are others', and prove nothing about ours.
+/// More flushes than the probe can cause come from other processes and prove nothing.
 #[test]
 fn flushes_of_others_are_no_evidence() {
     let counted = Machine::plain().with("device.counts_flushes", "true");
@@ -1085,12 +1101,11 @@ fn flushes_of_others_are_no_evidence() {
             !is_evidence,
             "{arrived}"
         );
-        assert_eq!(verdict.standing, Standing::Durable, "{arrived}");
+        assert_eq!(verdict.standing, VerdictKind::Durable, "{arrived}");
     }
 }
 
-/// A disk that its controller only passes on: the controller's cache is not in front of it, so the
-/// disk's own statement counts.
+/// A passed-through disk: the controller's cache is not in front of it, so its own report counts.
 #[test]
 fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
     let passed = |driver: &str| {
@@ -1108,10 +1123,10 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
     };
     for driver in ["megaraid_sas", "smartpqi", "hpsa"] {
         let machine = passed(driver);
-        assert_eq!(machine.word(), "durable", "{driver}");
+        assert_eq!(machine.standing_word(), "durable", "{driver}");
         let volume = machine.clone().with("controller.volume", "0");
         assert_eq!(
-            volume.word(),
+            volume.standing_word(),
             "unproven",
             "{driver}: a volume is its controller's"
         );
@@ -1120,12 +1135,15 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
             .with("device.write_cache", "write through")
             .with("device.cache_type", "write through");
         assert_eq!(
-            quiet.clone().with("device.drive_cache", "off").word(),
+            quiet
+                .clone()
+                .with("device.drive_cache", "off")
+                .standing_word(),
             "durable",
             "{driver}"
         );
         let verdict = quiet.verdict();
-        assert_eq!(verdict.standing, Standing::Unproven, "{driver}");
+        assert_eq!(verdict.standing, VerdictKind::Unproven, "{driver}");
         let remedies = format!("{:?}", verdict.missing);
         assert!(
             remedies.contains("smartctl") && !remedies.contains("storcli"),
@@ -1133,11 +1151,15 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
         );
     }
     assert_eq!(
-        passed("megaraid_sas").with("kernel.version", "4.4").word(),
+        passed("megaraid_sas")
+            .with("kernel.version", "4.4")
+            .standing_word(),
         "unproven"
     );
     assert_eq!(
-        passed("smartpqi").with("kernel.version", "4.4").word(),
+        passed("smartpqi")
+            .with("kernel.version", "4.4")
+            .standing_word(),
         "durable"
     );
 }
@@ -1154,7 +1176,7 @@ fn sentences() {
     let sound = Machine::plain().with_cluster().verdict();
     assert_eq!(
         sound.sentence,
-        "A commit acknowledged now survives a power failure on the word of the drive: flushes are passed down to sda, \
+        "A commit acknowledged now survives a power failure according to the drive: flushes are passed down to sda, \
          which must write out its volatile cache."
     );
     let unread = Machine::bare().verdict();
@@ -1169,15 +1191,15 @@ fn sentences() {
         unread.sentence
     );
     let guest = Machine::plain().with("host.seen_by", "guest").verdict();
-    assert!(guest.limits.contains("hypervisor honours flushes"));
-    assert_eq!(guest.standing, Standing::Durable);
+    assert!(guest.limits.contains("hypervisor may ignore flushes"));
+    assert_eq!(guest.standing, VerdictKind::Durable);
 }
 
 #[test]
 fn evidence_names_its_source_and_layer() {
     let verdict = Machine::plain().with_cluster().verdict();
     let path = &verdict.paths[0];
-    for layer in [Layer::Database, Layer::Belief, Layer::Claim] {
+    for layer in [Layer::Database, Layer::Kernel, Layer::Device] {
         assert!(
             path.evidence
                 .iter()
@@ -1191,14 +1213,18 @@ fn evidence_names_its_source_and_layer() {
 fn an_assumed_fact_marks_what_is_concluded() {
     let machine = Machine::plain().with("device.cache_type", "~write back");
     let mut facts = machine.facts;
-    crate::durability::judge(&mut facts, true, &Caps::default());
+    crate::durability::judge_targets(&mut facts, true, &Caps::default());
     for (of, fact) in [
         (data(), "target.verdict"),
         (data(), "target.cache"),
         (Subject::device("sda"), "device.cache"),
     ] {
         assert!(
-            !facts.named(&of, fact).source().unwrap().is_evidence(),
+            !facts
+                .reading_by_name(&of, fact)
+                .source()
+                .unwrap()
+                .is_evidence(),
             "{fact}"
         );
     }

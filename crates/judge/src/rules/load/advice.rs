@@ -2,15 +2,15 @@
 
 use toml::Spanned;
 
-use super::cond::{self, Sight};
-use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
-use super::prose::{prose, template};
+use super::condition::{self, VisibleScopes};
+use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
+use super::prose::{checked_template, prose_template};
 use crate::facts::{KeyInfo, ValueKind, catalog};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
-use crate::rules::own::{OwnSpec, Purpose, destructive_word};
 use crate::rules::template::{Template, quotes_a_placeholder};
-use crate::rules::{Change, Level, Reach, Risk};
+use crate::rules::user_commands::{Purpose, UserCommandSpec, destructive_word};
+use crate::rules::{Change, EffectScope, Level, Risk};
 use crate::settings::{self, Setting};
 
 const ADVICE: TableSchema = TableSchema {
@@ -42,10 +42,9 @@ const CHANGES: [&str; 7] = [
     "keep",
 ];
 
-/// Parses a piece of advice of a rule of this level.
-pub(super) fn advice(
+pub(super) fn parse_advice(
     item: SpannedValue<'_>,
-    sight: &Sight,
+    sight: &VisibleScopes,
     level: Option<Level>,
     author: Author,
     problems: &mut Diagnostics,
@@ -53,42 +52,43 @@ pub(super) fn advice(
     let fields = CheckedTable::open(item, &ADVICE, problems)?;
     let setting = fields
         .text("setting", problems)
-        .and_then(|name| setting(&name, problems));
-    let change = change(&fields, setting, sight, problems);
+        .and_then(|name| parse_setting(&name, problems));
+    let change = parse_change(&fields, setting, sight, problems);
     let when = fields
         .get("when")
-        .map(|when| cond::cond(when, sight, problems));
-    let reach = fields.word("reach", &Reach::ALL, Reach::word, problems);
-    let risk = fields.word("risk", &Risk::ALL, Risk::word, problems);
+        .map(|when| condition::parse_condition(when, sight, problems));
+    let reach = fields.choice("reach", &EffectScope::ALL, EffectScope::as_str, problems);
+    let risk = fields.choice("risk", &Risk::ALL, Risk::as_str, problems);
     let risk_at = fields
         .get("risk")
         .map_or(fields.span.clone(), Spanned::span);
     let price = fields.text("price", problems);
-    let rank = fields.get("rank").map(|item| rank(item, problems));
-    if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Option) {
+    let rank = fields.get("rank").map(|item| parse_rank(item, problems));
+    if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Optional) {
         problems.report(
             &risk_at,
-            "what can lose data is never more than an option",
-            "level = \"option\", with its price",
+            "what can lose data is optional at most",
+            "level = \"optional\", with its price",
         );
     }
     if author == Author::User && risk == Some(Risk::DataLossIfWrong) {
         problems.report(
             &risk_at,
-            "what can lose data is advised by the rules that come with walwise alone",
+            "only walwise's own rules may advise what can lose data",
             "their tests show that nothing unknown leads to it; a rule may say its opinion in `because`",
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
-        && (setting.can_lose(change.values()) || setting.can_lose_without(change.removed()))
+        && (setting.can_lose_data(change.values())
+            || setting.can_lose_data_without(change.removed()))
         && risk != Risk::DataLossIfWrong
     {
         problems.report(
             &risk_at,
-            format!("{}: {} can lose data", setting.name, change.words()),
+            format!("{}: {} can lose data", setting.name, change.describe()),
             match author {
                 Author::Walwise => "risk = \"data-loss-if-wrong\"".to_owned(),
-                Author::User => "such advice is not a user's rule's to give".to_owned(),
+                Author::User => "a user's rule may not give such advice".to_owned(),
             },
         );
     }
@@ -96,7 +96,7 @@ pub(super) fn advice(
         (author, setting, &change)
     {
         for word in change.values().iter().chain(change.removed()) {
-            if let Some(help) = odd(setting, word) {
+            if let Some(help) = option_mistake(setting, word) {
                 let span = fields
                     .get("add")
                     .or(fields.get("remove"))
@@ -110,27 +110,28 @@ pub(super) fn advice(
         }
     }
     let keeps = matches!(change, Some(ChangeSpec::Fixed(Change::Keep)));
-    if level == Some(Level::Option) && price.is_none() && !keeps && fields.get("price").is_none() {
-        problems.missing(
+    if level == Some(Level::Optional) && price.is_none() && !keeps && fields.get("price").is_none()
+    {
+        problems.missing_entry(
             &fields,
-            "an option without its `price`",
+            "optional advice without its `price`",
             "add price = \"…\": what it costs, or could cost",
         );
     }
-    let price = price.map(|price| prose(&price, sight, problems));
+    let price = price.map(|price| prose_template(&price, sight, problems));
     let mut own = Vec::new();
     let mut commands = |purpose: Purpose| {
-        let texts = fields.texts(purpose.word(), problems).unwrap_or_default();
+        let texts = fields.texts(purpose.as_str(), problems).unwrap_or_default();
         let mut ours = Vec::new();
         for text in texts {
-            let Some(command) = command(&text, sight, problems) else {
+            let Some(command) = parse_command(&text, sight, problems) else {
                 continue;
             };
             match author {
                 Author::Walwise => ours.push(command),
                 Author::User => {
-                    warn(&text, problems);
-                    own.push(OwnSpec { purpose, command });
+                    warn_destructive(&text, problems);
+                    own.push(UserCommandSpec { purpose, command });
                 }
             }
         }
@@ -148,18 +149,21 @@ pub(super) fn advice(
         reach: reach?,
         risk: risk?,
         rank: rank.map_or(Some(None), |rank| rank.map(Some))?,
-        price,
+        tradeoff: price,
         apply,
         verify,
         undo,
-        own,
+        user_commands: own,
     })
 }
 
-pub(super) fn setting(name: &Text, problems: &mut Diagnostics) -> Option<&'static Setting> {
+pub(super) fn parse_setting(
+    name: &SpannedText,
+    problems: &mut Diagnostics,
+) -> Option<&'static Setting> {
     let setting = settings::find(&name.text);
     if setting.is_none() {
-        problems.unknown(
+        problems.unknown_word(
             name,
             format!("unknown setting `{}`", name.text),
             &name.text,
@@ -169,10 +173,10 @@ pub(super) fn setting(name: &Text, problems: &mut Diagnostics) -> Option<&'stati
     setting
 }
 
-fn change(
+fn parse_change(
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    sight: &Sight,
+    sight: &VisibleScopes,
     problems: &mut Diagnostics,
 ) -> Option<ChangeSpec> {
     let given: Vec<&str> = CHANGES
@@ -181,32 +185,33 @@ fn change(
         .collect();
     let mut fit = true;
     for change in &given {
-        fit &= fits(change, fields, setting, problems);
+        fit &= fits_shape(change, fields, setting, problems);
     }
     match given.as_slice() {
         _ if !fit => None,
         ["add", "remove"] => {
             let (add, remove) = (
-                words("add", fields, setting, problems),
-                words("remove", fields, setting, problems),
+                parse_options("add", fields, setting, problems),
+                parse_options("remove", fields, setting, problems),
             );
             Some(ChangeSpec::Fixed(Change::Edit {
                 add: add?,
                 remove: remove?,
             }))
         }
-        ["set"] => set(&fields.text("set", problems)?, setting, problems),
-        ["add"] => {
-            words("add", fields, setting, problems).map(|add| ChangeSpec::Fixed(Change::Add(add)))
-        }
-        ["remove"] => words("remove", fields, setting, problems)
+        ["set"] => parse_set(&fields.text("set", problems)?, setting, problems),
+        ["add"] => parse_options("add", fields, setting, problems)
+            .map(|add| ChangeSpec::Fixed(Change::Add(add))),
+        ["remove"] => parse_options("remove", fields, setting, problems)
             .map(|remove| ChangeSpec::Fixed(Change::Remove(remove))),
         ["set_from"] => {
-            cond::fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom)
+            condition::parse_fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom)
         }
-        ["add_from"] => list_of("add_from", fields, sight, problems).map(ChangeSpec::AddFrom),
+        ["add_from"] => {
+            parse_list_fact("add_from", fields, sight, problems).map(ChangeSpec::AddFrom)
+        }
         ["remove_from"] => {
-            list_of("remove_from", fields, sight, problems).map(ChangeSpec::RemoveFrom)
+            parse_list_fact("remove_from", fields, sight, problems).map(ChangeSpec::RemoveFrom)
         }
         ["keep"] => {
             let item = fields.get("keep")?;
@@ -223,7 +228,7 @@ fn change(
         given => {
             let help = format!("one of: {}; or add and remove together", CHANGES.join(", "));
             match given {
-                [] => problems.missing(fields, "advice that changes nothing", help),
+                [] => problems.missing_entry(fields, "advice without a change", help),
                 given => {
                     problems.report(
                         fields,
@@ -237,8 +242,8 @@ fn change(
     }
 }
 
-/// Whether a change fits the setting's shape.
-fn fits(
+/// Whether a change fits the shape of the setting.
+fn fits_shape(
     change: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
@@ -246,7 +251,7 @@ fn fits(
 ) -> bool {
     let Some(setting) = setting else { return true };
     let (fitting, is, help) = match setting.shape {
-        settings::Shape::One => (
+        settings::Shape::Single => (
             ["set", "set_from", "keep"].contains(&change),
             "one value",
             "set, set_from or keep",
@@ -267,31 +272,30 @@ fn fits(
     fitting
 }
 
-/// Options of mkfs that decide sizes and names, and none of a file system's guarantees.
-const OF_MKFS: [&str; 12] = [
+/// mkfs options that decide sizes and names, not the guarantees of a file system.
+const MKFS_OPTIONS: [&str; 12] = [
     "-b", "-d", "-E", "-i", "-I", "-l", "-L", "-m", "-n", "-N", "-s", "-T",
 ];
 
-/// Features that drop everything that mkfs would enable, including the journal (mke2fs(8)).
-const EMPTYING: [&str; 2] = ["none", "clear"];
+/// Feature words that drop all defaults of mkfs, including the journal (mke2fs(8)).
+const FEATURE_RESETS: [&str; 2] = ["none", "clear"];
 
-/// What is wrong with a word in a user's list of options, which ends up in a command or in a line
-/// of fstab.
-fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
+/// What is wrong with a word in a user's option list, which ends up in a command or in fstab.
+fn option_mistake(setting: &Setting, word: &str) -> Option<&'static str> {
     let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     if setting.kind.is_list_of_words() {
         let name = word.strip_prefix('^').unwrap_or(word);
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        let hidden = setting.kind.is_of_mkfs()
-            && (name.contains(|c: char| c.is_ascii_uppercase()) || EMPTYING.contains(&name));
+        let hidden = setting.kind.is_mkfs()
+            && (name.contains(|c: char| c.is_ascii_uppercase()) || FEATURE_RESETS.contains(&name));
         let fits = begins && name.chars().all(of("_.:=%/+-@"));
         return (hidden || !fits).then_some("write the name of one option, such as \"noatime\"");
     }
-    if setting.kind.is_of_mkfs() {
+    if setting.kind.is_mkfs() {
         let known = word
             .split_whitespace()
             .next()
-            .is_some_and(|first| OF_MKFS.contains(&first));
+            .is_some_and(|first| MKFS_OPTIONS.contains(&first));
         let fits = known && word.chars().all(of("_.:=/,- "));
         return (!fits).then_some(
             "write one option with its value, such as \"-b 4096\"; features belong into mkfs.features",
@@ -300,11 +304,14 @@ fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
     None
 }
 
-/// Reports a word that is more than one option: a single one is judged, and a second after a comma
-/// would be skipped.
-fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Diagnostics) {
+/// Reports a word with more than one option: only the first would be judged.
+fn check_single_option(
+    word: &SpannedText,
+    setting: Option<&'static Setting>,
+    problems: &mut Diagnostics,
+) {
     let Some(setting) = setting else { return };
-    // Options of mkfs are written as on its command line, with what belongs to them.
+    // mkfs options are written as on its command line, with their values.
     let as_written = !setting.kind.is_list_of_words();
     let odd = |c: char| c == ',' || c.is_whitespace() || "'\"".contains(c);
     let place = word.text.find(odd).filter(|_| !as_written);
@@ -335,13 +342,13 @@ fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Diagnos
         .map(|one| format!("\"{one}\""))
         .collect();
     problems.report(
-        word.at(at),
+        word.span_of_part(at),
         what,
         format!("one option each: [{}]", words.join(", ")),
     );
 }
 
-fn words(
+fn parse_options(
     key: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
@@ -355,41 +362,41 @@ fn words(
         return None;
     }
     if words.is_empty() {
-        problems.missing(
+        problems.missing_entry(
             fields,
-            format!("`{key}` of nothing"),
+            format!("`{key}` is empty"),
             format!("`{key}` lists what is meant: [\"noatime\"]"),
         );
         return None;
     }
     let before = problems.count();
     for word in &words {
-        single(word, setting, problems);
+        check_single_option(word, setting, problems);
     }
     (problems.count() == before).then(|| words.into_iter().map(|word| word.text).collect())
 }
 
-fn list_of(
+fn parse_list_fact(
     key: &str,
     fields: &CheckedTable<'_>,
-    sight: &Sight,
+    sight: &VisibleScopes,
     problems: &mut Diagnostics,
 ) -> Option<&'static KeyInfo> {
     let item = fields.get(key)?;
-    let fact = cond::fact(item, sight, problems)?;
+    let fact = condition::parse_fact(item, sight, problems)?;
     if !fact.kind.is_list() {
         problems.report(
             item,
-            format!("{} is {}, not a list", fact.name, fact.kind.words()),
-            "`walwise facts --list` tells which facts are lists",
+            format!("{} is {}, not a list", fact.name, fact.kind.description()),
+            "`walwise facts --list` shows which facts are lists",
         );
         return None;
     }
     Some(fact)
 }
 
-fn set(
-    value: &Text,
+fn parse_set(
+    value: &SpannedText,
     setting: Option<&'static Setting>,
     problems: &mut Diagnostics,
 ) -> Option<ChangeSpec> {
@@ -410,7 +417,7 @@ fn set(
         _ => &[],
     };
     if !words.is_empty() && !words.contains(&value.text.as_str()) {
-        problems.unknown(
+        problems.unknown_word(
             value,
             format!("the setting is never `{}`", value.text),
             &value.text,
@@ -418,10 +425,10 @@ fn set(
         );
         return None;
     }
-    if let Some(setting) = setting.filter(|setting| !setting.can_be(&value.text)) {
+    if let Some(setting) = setting.filter(|setting| !setting.accepts(&value.text)) {
         let kind = setting
             .current
-            .map_or_else(|| "text".to_owned(), |fact| fact.kind.words());
+            .map_or_else(|| "text".to_owned(), |fact| fact.kind.description());
         problems.report(
             value,
             format!("{} is never `{}`", setting.name, value.text),
@@ -432,7 +439,7 @@ fn set(
     Some(ChangeSpec::Fixed(Change::Set(value.text.clone())))
 }
 
-fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
+fn parse_rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
     let rank = item
         .get_ref()
         .as_integer()
@@ -448,20 +455,23 @@ fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
     rank
 }
 
-/// Warns of a word in a command of a user's rule that looks as if it destroys data.
-fn warn(text: &Text, problems: &mut Diagnostics) {
+fn warn_destructive(text: &SpannedText, problems: &mut Diagnostics) {
     let Some(range) = destructive_word(&text.text) else {
         return;
     };
     let word = text.text.get(range.clone()).unwrap_or_default();
     problems.note(
-        text.at(range),
+        text.span_of_part(range),
         format!("this command looks as if it destroys data: `{word}`"),
         "walwise checks no command of a user's rule; be sure of this one",
     );
 }
 
-fn command(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Option<Template> {
+fn parse_command(
+    text: &SpannedText,
+    sight: &VisibleScopes,
+    problems: &mut Diagnostics,
+) -> Option<Template> {
     if text.text.contains('\n') {
         problems.report(
             text,
@@ -478,5 +488,5 @@ fn command(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Option<Tem
         );
         return None;
     }
-    Some(template(&text.text, &text.span, sight, problems))
+    Some(checked_template(&text.text, &text.span, sight, problems))
 }

@@ -1,31 +1,31 @@
 //! The examples of a rule, which are its tests.
 
 use super::advice;
-use super::cond::{self, Sight};
-use super::fields::{CheckedTable, SpannedValue, TableSchema, Text, found, shown};
+use super::condition::{self, VisibleScopes};
+use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, value_kind};
 use super::value;
-use crate::facts::{KeyInfo, Reading, Scope, Source, Value, ValueKind, Why};
+use crate::facts::{KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
-use crate::rules::model::{Example, ExampleStack, Expect, Given};
+use crate::rules::model::{Example, ExampleFact, ExampleStack, ExpectedOutcome};
 
 const EXAMPLE: TableSchema = TableSchema {
     what: "this example",
     required: &["name", "expect"],
     optional: &["facts", "leaves", "layers", "mounts", "advise"],
 };
-/// The notations of unknown readings.
-const UNKNOWN: [(&str, Why); 6] = [
-    ("?absent", Why::Absent),
-    ("?denied", Why::Denied),
-    ("?timed-out", Why::TimedOut),
-    ("?malformed", Why::Malformed),
-    ("?ambiguous", Why::Ambiguous),
-    ("?not-collected", Why::NotCollected),
+/// How examples write unknown readings.
+const UNKNOWN_READINGS: [(&str, UnknownReason); 6] = [
+    ("?absent", UnknownReason::Absent),
+    ("?denied", UnknownReason::Denied),
+    ("?timed-out", UnknownReason::TimedOut),
+    ("?malformed", UnknownReason::Malformed),
+    ("?ambiguous", UnknownReason::Ambiguous),
+    ("?not-collected", UnknownReason::NotCollected),
 ];
 
-pub(super) fn example(
+pub(super) fn parse_example(
     item: SpannedValue<'_>,
-    sight: &Sight,
+    sight: &VisibleScopes,
     problems: &mut Diagnostics,
 ) -> Option<Example> {
     let before = problems.count();
@@ -33,13 +33,18 @@ pub(super) fn example(
     let name = fields.text("name", problems);
     let facts = fields
         .get("facts")
-        .map(|item| facts(item, sight, problems))
+        .map(|item| parse_facts(item, sight, problems))
         .unwrap_or_default();
-    let stack = stack(&fields, problems);
-    let expect = fields.word("expect", &Expect::ALL, Expect::word, problems);
+    let stack = parse_stack(&fields, problems);
+    let expect = fields.choice(
+        "expect",
+        &ExpectedOutcome::ALL,
+        ExpectedOutcome::as_str,
+        problems,
+    );
     let advise = fields.texts("advise", problems);
     for name in advise.iter().flatten() {
-        advice::setting(name, problems);
+        advice::parse_setting(name, problems);
     }
     if problems.count() > before {
         return None;
@@ -54,38 +59,38 @@ pub(super) fn example(
     })
 }
 
-/// Facts that a subject sees, with their readings.
-pub(super) fn facts(
+/// The facts of the rule's subject and of those linked to it.
+pub(super) fn parse_facts(
     item: SpannedValue<'_>,
-    sight: &Sight,
+    sight: &VisibleScopes,
     problems: &mut Diagnostics,
-) -> Vec<Given> {
-    let named = given(item, problems, |name, problems| {
-        cond::named(&name.text, &name.span, sight, problems)
+) -> Vec<ExampleFact> {
+    let named = named_facts(item, problems, |name, problems| {
+        condition::visible_fact(&name.text, &name.span, sight, problems)
     });
-    values(named, problems)
+    fact_readings(named, problems)
 }
 
 type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
 
 /// The facts of a table whose names `find` accepts.
-fn given<'a>(
+fn named_facts<'a>(
     item: SpannedValue<'a>,
     problems: &mut Diagnostics,
-    mut find: impl FnMut(&Text, &mut Diagnostics) -> Option<&'static KeyInfo>,
+    mut find: impl FnMut(&SpannedText, &mut Diagnostics) -> Option<&'static KeyInfo>,
 ) -> FactAssignments<'a> {
     let Some(table) = item.get_ref().as_table() else {
         problems.report(
             item,
-            format!("facts are a table, found {}", found(item)),
+            format!("facts are a table, found {}", value_kind(item)),
             "{ \"mount.fstype\" = \"ext4\" }",
         );
         return Vec::new();
     };
     let mut named = Vec::new();
     for (key, item) in table {
-        let name = Text {
-            text: shown(key.get_ref()),
+        let name = SpannedText {
+            text: safe_name(key.get_ref()),
             span: key.span(),
         };
         named.extend(find(&name, problems).map(|fact| (fact, item)));
@@ -93,22 +98,22 @@ fn given<'a>(
     named
 }
 
-fn values(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<Given> {
+fn fact_readings(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<ExampleFact> {
     let read = named
         .into_iter()
-        .filter_map(|(fact, item)| Some((fact, reading(fact, item, problems)?)));
+        .filter_map(|(fact, item)| Some((fact, parse_reading(fact, item, problems)?)));
     read.collect()
 }
 
-fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<ExampleStack> {
+fn parse_stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<ExampleStack> {
     let listed = ["leaves", "layers", "mounts"]
         .iter()
         .any(|key| fields.get(key).is_some());
-    let mut of = |key: &str, scope: Scope| -> Vec<Vec<Given>> {
+    let mut of = |key: &str, scope: Scope| -> Vec<Vec<ExampleFact>> {
         let mut elements = Vec::new();
         for item in fields.tables(key, problems) {
-            let named = given(item, problems, |name, problems| {
-                let fact = cond::find(&name.text, &name.span, problems)?;
+            let named = named_facts(item, problems, |name, problems| {
+                let fact = condition::known_fact(&name.text, &name.span, problems)?;
                 if fact.scope == scope {
                     return Some(fact);
                 }
@@ -122,7 +127,7 @@ fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<Exampl
                 );
                 None
             });
-            elements.push(values(named, problems));
+            elements.push(fact_readings(named, problems));
         }
         elements
     };
@@ -134,26 +139,26 @@ fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<Exampl
     listed.then_some(stack)
 }
 
-/// A value, or `?why` for an unknown reading. A version that ends in ` backports` is of a vendor
-/// that backports.
-pub(super) fn reading(
+/// A value, or `?why` for an unknown reading. A version ending in ` backports` is of a backporting
+/// vendor.
+pub(super) fn parse_reading(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
 ) -> Option<Reading<Value>> {
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
-        let why = UNKNOWN.iter().find(|(name, _)| *name == word);
+        let why = UNKNOWN_READINGS.iter().find(|(name, _)| *name == word);
         if why.is_none() {
-            problems.unknown(
+            problems.unknown_word(
                 item,
-                format!("`{}` is no way of being unknown", shown(word)),
+                format!("`{}` is no kind of unknown reading", safe_name(word)),
                 word,
-                UNKNOWN.iter().map(|(name, _)| *name),
+                UNKNOWN_READINGS.iter().map(|(name, _)| *name),
             );
         }
         return why.map(|(_, why)| Reading::unknown(*why, "the example says so"));
     }
-    let mut value = value::value(fact, item, problems)?;
+    let mut value = value::parse_value(fact, item, problems)?;
     if let (ValueKind::Version, Value::Version(version)) = (fact.kind, &value)
         && version.tail().ends_with(" backports")
     {

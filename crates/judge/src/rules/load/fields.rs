@@ -1,49 +1,46 @@
-//! Reads the fields of a table: presence, type, and the probable intention of unknown keys.
+//! Reads the fields of a table: presence, type, and the likely intention of unknown keys.
 //!
-//! Every mistake is reported at its place, and reading continues. Decoding is manual, because a
-//! derived decoder either stops at the first mistake or silently drops misspelt operators.
+//! Decoded by hand, because a derived decoder stops at the first mistake or silently drops misspelt
+//! operators.
 
 use jiff::civil::Date;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::checked::day;
+use crate::provenance::parse_day;
 use crate::rules::Level;
-use crate::rules::diagnostic::{Diagnostics, Span, Spot};
-use crate::text::is_treacherous;
+use crate::rules::diagnostic::{Diagnostics, HasSpan, Span};
+use crate::text::is_display_unsafe;
 
-/// The longest text that is read, in bytes.
-const LONGEST: usize = 4000;
-/// The longest list that is read.
-const MANY: usize = 1000;
+/// In bytes.
+const MAX_TEXT_BYTES: usize = 4000;
+const MAX_LIST_ITEMS: usize = 1000;
 
-/// A value of the file with its place.
 pub(super) type SpannedValue<'a> = &'a Spanned<DeValue<'a>>;
 
-/// A text of the file with its place.
 #[derive(Clone, Debug)]
-pub(super) struct Text {
+pub(super) struct SpannedText {
     pub text: String,
     pub span: Span,
 }
 
-impl Spot for Text {
-    fn spot(&self) -> Span {
+impl HasSpan for SpannedText {
+    fn to_span(&self) -> Span {
         self.span.clone()
     }
 }
 
-impl Spot for CheckedTable<'_> {
-    fn spot(&self) -> Span {
+impl HasSpan for CheckedTable<'_> {
+    fn to_span(&self) -> Span {
         self.span.clone()
     }
 }
 
-impl Text {
-    /// The place of a part, in bytes of the text: exact where the file holds the text literally,
-    /// otherwise the whole.
-    pub fn at(&self, part: std::ops::Range<usize>) -> Span {
-        // Literal means one quote on either side, or three of them; any other notation is longer.
+impl SpannedText {
+    /// The place of a part of the text: exact if the file holds the text literally, otherwise the
+    /// whole.
+    pub fn span_of_part(&self, part: std::ops::Range<usize>) -> Span {
+        // Literal text has one quote on either side, or three; any other notation is longer.
         let quotes = match self.span.len().checked_sub(self.text.len()) {
             Some(2) => 1,
             Some(6) => 3,
@@ -54,7 +51,6 @@ impl Text {
     }
 }
 
-/// The keys that a kind of table can have.
 pub(super) struct TableSchema {
     pub what: &'static str,
     pub required: &'static [&'static str],
@@ -64,12 +60,12 @@ pub(super) struct TableSchema {
 /// A table whose keys have been checked.
 pub(super) struct CheckedTable<'a> {
     table: &'a DeTable<'a>,
-    /// The place for mistakes about the table as a whole: its name, where it has one.
+    /// The place for mistakes about the whole table: its name, if it has one.
     pub span: Span,
 }
 
 impl<'a> CheckedTable<'a> {
-    /// Opens a table of the file. Unknown and missing keys are reported.
+    /// Reports unknown and missing keys.
     pub fn open(
         item: SpannedValue<'a>,
         shape: &TableSchema,
@@ -78,7 +74,7 @@ impl<'a> CheckedTable<'a> {
         let Some(table) = item.get_ref().as_table() else {
             problems.report(
                 item,
-                format!("{} is a table, found {}", shape.what, found(item)),
+                format!("{} is a table, found {}", shape.what, value_kind(item)),
                 format!("write its keys: {}", shape.required.join(", ")),
             );
             return None;
@@ -86,7 +82,7 @@ impl<'a> CheckedTable<'a> {
         Some(Self::new(table, item.span(), shape, problems))
     }
 
-    /// The same for a parsed table.
+    /// Reports unknown and missing keys.
     pub fn new(
         table: &'a DeTable<'a>,
         span: Span,
@@ -101,9 +97,9 @@ impl<'a> CheckedTable<'a> {
         for key in table.keys() {
             let name = key.get_ref().as_ref();
             if !required.contains(&name) && !optional.contains(&name) {
-                problems.unknown(
+                problems.unknown_word(
                     key,
-                    format!("unknown key `{}` in {what}", shown(name)),
+                    format!("unknown key `{}` in {what}", safe_name(name)),
                     name,
                     required.iter().chain(*optional).copied(),
                 );
@@ -125,7 +121,7 @@ impl<'a> CheckedTable<'a> {
                 [one] => format!("add a line {} = …", one.trim_matches('`')),
                 _ => "add a line for each".to_owned(),
             };
-            problems.missing(&span, format!("{what} lacks {}", lacking.join(", ")), help);
+            problems.missing_entry(&span, format!("{what} lacks {}", lacking.join(", ")), help);
         }
         Self { table, span }
     }
@@ -134,15 +130,15 @@ impl<'a> CheckedTable<'a> {
         self.table.get(key)
     }
 
-    /// The place of a key; that of the table where it lacks the key.
+    /// The place of a key, or of the table if the key is absent.
     pub fn key_span(&self, key: &str) -> Span {
         self.table
             .get_key_value(key)
-            .map_or_else(|| self.spot(), |(key, _)| key.span())
+            .map_or_else(|| self.to_span(), |(key, _)| key.span())
     }
 
-    pub fn text(&self, key: &str, problems: &mut Diagnostics) -> Option<Text> {
-        text(self.get(key)?, problems)
+    pub fn text(&self, key: &str, problems: &mut Diagnostics) -> Option<SpannedText> {
+        parse_text(self.get(key)?, problems)
     }
 
     /// A day, with or without quotes: `2027-03-31`.
@@ -152,31 +148,35 @@ impl<'a> CheckedTable<'a> {
             DeValue::Datetime(date) => date.to_string(),
             _ => self.text(key, problems)?.text,
         };
-        let date = day(&written);
+        let date = parse_day(&written);
         if date.is_none() {
             problems.report(
                 item,
-                format!("`{}` is no day", shown(&written)),
+                format!("`{}` is no day", safe_name(&written)),
                 "write a day as 2027-03-31",
             );
         }
         date
     }
 
-    /// A list of texts; `None` when the key is absent.
-    pub fn texts(&self, key: &str, problems: &mut Diagnostics) -> Option<Vec<Text>> {
-        self.get(key).map(|item| texts(item, problems))
+    /// `None` if the key is absent.
+    pub fn texts(&self, key: &str, problems: &mut Diagnostics) -> Option<Vec<SpannedText>> {
+        self.get(key).map(|item| parse_texts(item, problems))
     }
 
-    /// A list of tables; empty when the key is absent.
+    /// Empty if the key is absent.
     pub fn tables(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
         self.get(key)
-            .map(|item| list(item, problems))
+            .map(|item| parse_list(item, problems))
             .unwrap_or_default()
     }
 
-    /// A repeated table of the file; empty when there is none.
-    pub fn many(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
+    /// A repeated table such as `[[rule]]`; empty if absent.
+    pub fn repeated_tables(
+        &self,
+        key: &str,
+        problems: &mut Diagnostics,
+    ) -> &'a [Spanned<DeValue<'a>>] {
         if self.get(key).is_some_and(|item| item.get_ref().is_table()) {
             problems.report(
                 self.key_span(key),
@@ -188,17 +188,17 @@ impl<'a> CheckedTable<'a> {
         self.tables(key, problems)
     }
 
-    pub fn word<T: Copy>(
+    pub fn choice<T: Copy>(
         &self,
         key: &str,
         all: &[T],
         word: fn(T) -> &'static str,
         problems: &mut Diagnostics,
     ) -> Option<T> {
-        let Text { text, span } = self.text(key, problems)?;
+        let SpannedText { text, span } = self.text(key, problems)?;
         let meant = all.iter().copied().find(|one| word(*one) == text);
         if meant.is_none() {
-            problems.unknown(
+            problems.unknown_word(
                 span,
                 format!("`{key}` is never `{text}`"),
                 &text,
@@ -208,28 +208,31 @@ impl<'a> CheckedTable<'a> {
         meant
     }
 
-    /// The level; `option` is the former word for `optional`.
+    /// `option` is the former word for `optional`.
     pub fn level(&self, all: &[Level], problems: &mut Diagnostics) -> Option<Level> {
         let is_former = self
             .get("level")
             .is_some_and(|item| item.get_ref().as_str() == Some("option"));
-        if is_former && all.contains(&Level::Option) {
-            return Some(Level::Option);
+        if is_former && all.contains(&Level::Optional) {
+            return Some(Level::Optional);
         }
-        self.word("level", all, Level::word, problems)
+        self.choice("level", all, Level::as_str, problems)
     }
 }
 
-pub(super) fn text(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Text> {
+pub(super) fn parse_text(
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<SpannedText> {
     let Some(text) = item.get_ref().as_str() else {
         problems.report(
             item,
-            format!("expected text in quotes, found {}", found(item)),
+            format!("expected text in quotes, found {}", value_kind(item)),
             "write it in quotes",
         );
         return None;
     };
-    if text.chars().any(|c| is_treacherous(c) && c != '\n') {
+    if text.chars().any(|c| is_display_unsafe(c) && c != '\n') {
         problems.report(
             item,
             "characters that cannot be shown safely",
@@ -237,48 +240,47 @@ pub(super) fn text(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option
         );
         return None;
     }
-    if text.len() > LONGEST {
+    if text.len() > MAX_TEXT_BYTES {
         problems.report(
             item,
             format!(
-                "a text of {} bytes; the longest that is read has {LONGEST}",
+                "a text of {} bytes; the longest that is read has {MAX_TEXT_BYTES}",
                 text.len()
             ),
             "say it in fewer words",
         );
         return None;
     }
-    Some(Text {
+    Some(SpannedText {
         text: text.to_owned(),
         span: item.span(),
     })
 }
 
-/// The value as a list of texts.
-pub(super) fn texts(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Vec<Text> {
-    list(item, problems)
+pub(super) fn parse_texts(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Vec<SpannedText> {
+    parse_list(item, problems)
         .iter()
-        .filter_map(|item| text(item, problems))
+        .filter_map(|item| parse_text(item, problems))
         .collect()
 }
 
-pub(super) fn list<'a>(
+pub(super) fn parse_list<'a>(
     item: SpannedValue<'a>,
     problems: &mut Diagnostics,
 ) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
         problems.report(
             item,
-            format!("expected a list in brackets, found {}", found(item)),
+            format!("expected a list in brackets, found {}", value_kind(item)),
             "write it in brackets: [ … ]",
         );
         return &[];
     };
-    if list.len() > MANY {
+    if list.len() > MAX_LIST_ITEMS {
         problems.report(
             item,
             format!(
-                "a list of {}; the longest that is read has {MANY}",
+                "a list of {}; the longest that is read has {MAX_LIST_ITEMS}",
                 list.len()
             ),
             "put what it lists into several rules",
@@ -288,8 +290,8 @@ pub(super) fn list<'a>(
     list
 }
 
-/// The kind of value found, in words.
-pub(super) fn found(item: SpannedValue<'_>) -> &'static str {
+/// The kind of value in words.
+pub(super) fn value_kind(item: SpannedValue<'_>) -> &'static str {
     match item.get_ref() {
         DeValue::String(_) => "text",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",
@@ -300,7 +302,7 @@ pub(super) fn found(item: SpannedValue<'_>) -> &'static str {
     }
 }
 
-/// A name from the file within a message.
-pub(super) fn shown(name: &str) -> String {
-    crate::text::safe(name.as_bytes())
+/// A name from the file, safe to show in a message.
+pub(super) fn safe_name(name: &str) -> String {
+    crate::text::display_safe(name.as_bytes())
 }

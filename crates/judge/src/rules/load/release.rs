@@ -1,21 +1,20 @@
-//! A release with a fault: a row of the table of releases, read as a rule. Its condition is `where`
-//! and the range; its examples are releases that have the fault, that lack it, and of which nobody
-//! can tell.
+//! A row of the release table, read as a rule: a release with a fault. Its condition is `where` and
+//! the range; its examples are releases that have the fault, lack it, or are undecided.
 
-use super::cond;
+use super::condition;
 use super::example;
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
-use super::head::{self, RuleHead};
+use super::rule_head::{self, RuleHead};
 use super::value;
-use super::{Loaded, Terms};
-use crate::facts::{KeyInfo, Reading, Value, Why};
+use super::{LoadOptions, LoadedFile};
+use crate::facts::{KeyInfo, Reading, UnknownReason, Value};
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{
-    Cond, Example, Expect, FaultEffect, Given, Op, Rule, RuleExamples, Test,
+    Condition, Example, ExampleFact, ExpectedOutcome, FaultEffect, Op, Rule, RuleExamples, Test,
 };
 use crate::rules::template::Template;
 use crate::rules::{Basis, Confidence, Level};
-use crate::version::{ReleaseRange, Version};
+use crate::version::{AffectedReleases, Version};
 
 const RELEASE: TableSchema = TableSchema {
     what: "this release",
@@ -40,58 +39,58 @@ const RELEASE: TableSchema = TableSchema {
     ],
 };
 
-pub(super) fn release(
+pub(super) fn parse_release(
     item: SpannedValue<'_>,
     file: &str,
-    terms: Terms,
-    loaded: &mut Loaded,
+    terms: LoadOptions,
+    loaded: &mut LoadedFile,
     problems: &mut Diagnostics,
 ) -> Option<(Rule, Span)> {
     let before = problems.count();
     let fields = CheckedTable::open(item, &RELEASE, problems)?;
-    let head = RuleHead::read(&fields, loaded, problems);
-    let texts = head.texts(false, problems);
+    let head = RuleHead::parse(&fields, loaded, problems);
+    let texts = head.templates(false, problems);
     let product = fields.text("product", problems);
-    let effect = fields.word("effect", &FaultEffect::ALL, FaultEffect::word, problems);
-    let caps = head::caps(&head, &fields, None, problems);
+    let effect = fields.choice("effect", &FaultEffect::ALL, FaultEffect::as_str, problems);
+    let caps = rule_head::parse_cap(&head, &fields, None, problems);
     if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_loss())) {
         problems.report(
             fields.key_span("caps"),
-            format!("a cap for what {}", effect.word()),
+            format!("a cap for what {}", effect.as_str()),
             "only the loss of an acknowledged commit caps a verdict",
         );
     }
     let fact = fields
         .get("fact")
-        .and_then(|fact| cond::fact(fact, &head.sight, problems));
-    let range = ReleaseRange {
-        from: versions(&fields, "from", problems),
-        fixed: versions(&fields, "fixed", problems),
-        builds: versions(&fields, "builds", problems),
-        never: versions(&fields, "never", problems),
-        unverified: versions(&fields, "unverified", problems),
+        .and_then(|fact| condition::parse_fact(fact, &head.sight, problems));
+    let range = AffectedReleases {
+        from: parse_versions(&fields, "from", problems),
+        fixed: parse_versions(&fields, "fixed", problems),
+        builds: parse_versions(&fields, "builds", problems),
+        unfixed: parse_versions(&fields, "never", problems),
+        unverified: parse_versions(&fields, "unverified", problems),
         fixed_on: fields.date("fixed_on", problems),
         packaged: fields
             .get("packaged")
             .and_then(|item| item.get_ref().as_bool())
             .unwrap_or(false),
     };
-    let mut conditions: Vec<Cond> = Vec::new();
+    let mut conditions: Vec<Condition> = Vec::new();
     for item in fields.tables("where", problems) {
-        conditions.extend(cond::cond(item, &head.sight, problems));
+        conditions.extend(condition::parse_condition(item, &head.sight, problems));
     }
     let given = fields
         .get("facts")
-        .map(|item| example::facts(item, &head.sight, problems))
+        .map(|item| example::parse_facts(item, &head.sight, problems))
         .unwrap_or_default();
     let fact = fact?;
-    conditions.push(Cond::Fact(Test {
+    conditions.push(Condition::Fact(Test {
         fact,
         op: Op::InRange(range),
     }));
     let examples = match terms.examples {
-        RuleExamples::Read => examples(&fields, fact, &given, problems),
-        RuleExamples::Left => Vec::new(),
+        RuleExamples::Read => release_examples(&fields, fact, &given, problems),
+        RuleExamples::Skipped => Vec::new(),
     };
     if problems.count() > before {
         return None;
@@ -99,7 +98,7 @@ pub(super) fn release(
     let question = format!(
         "Is this a release of {} that {}?",
         product?.text,
-        effect?.word()
+        effect?.as_str()
     );
     let rule = Rule {
         id: head.id.as_ref()?.text.clone(),
@@ -113,11 +112,11 @@ pub(super) fn release(
         confidence: Confidence::Documented,
         basis: Basis::Documented,
         because: texts.because?,
-        remedy: texts.remedy.here,
+        remedy: texts.remedy.action,
         no_remedy: None,
         refs: head.refs?.into(),
         overrides: Vec::new(),
-        when: Cond::All(conditions),
+        when: Condition::All(conditions),
         advise: Vec::new(),
         evidence: Vec::new(),
         examples,
@@ -128,28 +127,32 @@ pub(super) fn release(
     Some((rule, head.id?.span))
 }
 
-fn versions(fields: &CheckedTable<'_>, key: &str, problems: &mut Diagnostics) -> Vec<Version> {
+fn parse_versions(
+    fields: &CheckedTable<'_>,
+    key: &str,
+    problems: &mut Diagnostics,
+) -> Vec<Version> {
     let items = fields.tables(key, problems).iter();
     items
-        .filter_map(|item| value::version(item, problems))
+        .filter_map(|item| value::parse_version(item, problems))
         .collect()
 }
 
-/// An example of each listed release, and one without each fact of `where`.
-fn examples(
+/// One example per listed release, and one per fact of `where` with that fact unknown.
+fn release_examples(
     fields: &CheckedTable<'_>,
     fact: &'static KeyInfo,
-    given: &[Given],
+    given: &[ExampleFact],
     problems: &mut Diagnostics,
 ) -> Vec<Example> {
     let mut examples = Vec::new();
     let lists = [
-        ("affected", Expect::Applies),
-        ("unaffected", Expect::DoesNotApply),
-        ("undecided", Expect::Undecided),
+        ("affected", ExpectedOutcome::Applies),
+        ("unaffected", ExpectedOutcome::DoesNotApply),
+        ("undecided", ExpectedOutcome::Undecided),
     ];
     let line = problems.line(fields.span.start);
-    let example = |name: String, facts: Vec<Given>, expect| Example {
+    let example = |name: String, facts: Vec<ExampleFact>, expect| Example {
         name,
         facts,
         stack: None,
@@ -160,18 +163,18 @@ fn examples(
     for (key, expect) in lists {
         let items = fields.tables(key, problems);
         for item in items {
-            let Some(reading) = example::reading(fact, item, problems) else {
+            let Some(reading) = example::parse_reading(fact, item, problems) else {
                 continue;
             };
             let name = reading
                 .value()
-                .map(|value| fact.show(value))
+                .map(|value| fact.format_value(value))
                 .unwrap_or_default();
             let facts = given.iter().cloned().chain([(fact, reading)]).collect();
             examples.push(example(name, facts, expect));
         }
-        if items.is_empty() && expect != Expect::Undecided {
-            problems.missing(
+        if items.is_empty() && expect != ExpectedOutcome::Undecided {
+            problems.missing_entry(
                 fields,
                 format!("a release without `{key}`"),
                 format!("{key} = [..]: these releases are the tests of the row"),
@@ -185,7 +188,7 @@ fn examples(
         .iter()
         .chain([&(fact, Reading::<Value>::not_collected())])
     {
-        let denied = || Reading::unknown(Why::Denied, "the example says so");
+        let denied = || Reading::unknown(UnknownReason::Denied, "the example says so");
         let facts = first.facts.iter().cloned();
         let facts = facts.map(|(key, reading)| {
             if key.name == without.name {
@@ -198,7 +201,7 @@ fn examples(
         examples.push(example(
             format!("{} is not known", without.name),
             facts,
-            Expect::Undecided,
+            ExpectedOutcome::Undecided,
         ));
     }
     examples

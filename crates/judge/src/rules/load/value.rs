@@ -2,13 +2,12 @@
 
 use toml::de::DeValue;
 
-use super::fields::{SpannedValue, Text, found, list, text, texts};
+use super::fields::{SpannedText, SpannedValue, parse_list, parse_text, parse_texts, value_kind};
 use crate::facts::{KeyInfo, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::Op;
 use crate::version::Version;
 
-/// Every operator of a test.
 pub(super) const OPERATORS: [&str; 19] = [
     "is",
     "is_not",
@@ -31,8 +30,8 @@ pub(super) const OPERATORS: [&str; 19] = [
     "exists",
 ];
 
-/// Whether an operator is meaningful for a kind of fact.
-fn fits(operator: &str, kind: ValueKind) -> bool {
+/// Whether an operator makes sense for a kind of fact.
+fn operator_fits(operator: &str, kind: ValueKind) -> bool {
     match operator {
         "is" | "is_not" | "known" | "exists" => true,
         "in" | "not_in" => kind != ValueKind::Bool && !kind.is_list(),
@@ -55,75 +54,74 @@ fn fits(operator: &str, kind: ValueKind) -> bool {
     }
 }
 
-/// Reads an operator with its value.
-pub(super) fn op(
+pub(super) fn parse_operator(
     fact: &KeyInfo,
     operator: &str,
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
 ) -> Option<Op> {
-    if !fits(operator, fact.kind) {
+    if !operator_fits(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS
             .into_iter()
-            .filter(|one| fits(one, fact.kind))
+            .filter(|one| operator_fits(one, fact.kind))
             .collect();
         problems.report(
             item,
             format!(
                 "`{operator}` does not fit {}, which is {}",
                 fact.name,
-                fact.kind.words()
+                fact.kind.description()
             ),
             format!("operators that do: {}", fitting.join(", ")),
         );
         return None;
     }
     let words = |item, problems: &mut Diagnostics| {
-        let words: Vec<String> = texts(item, problems)
+        let words: Vec<String> = parse_texts(item, problems)
             .into_iter()
-            .filter_map(|word| allowed(fact, word, problems))
+            .filter_map(|word| check_choice(fact, word, problems))
             .collect();
-        some_of(words, item, problems)
+        non_empty(words, item, problems)
     };
     match operator {
-        "is" => value(fact, item, problems).map(Op::Is),
-        "is_not" => value(fact, item, problems).map(Op::IsNot),
-        "in" => values(fact, item, problems).map(Op::In),
-        "not_in" => values(fact, item, problems).map(Op::NotIn),
-        "has" => one_of(fact, item, problems).map(Op::Has),
-        "lacks" => one_of(fact, item, problems).map(Op::Lacks),
-        "has_option" => one_of(fact, item, problems).map(Op::HasOption),
-        "lacks_option" => one_of(fact, item, problems).map(Op::LacksOption),
+        "is" => parse_value(fact, item, problems).map(Op::Is),
+        "is_not" => parse_value(fact, item, problems).map(Op::IsNot),
+        "in" => parse_values(fact, item, problems).map(Op::In),
+        "not_in" => parse_values(fact, item, problems).map(Op::NotIn),
+        "has" => parse_word(fact, item, problems).map(Op::Has),
+        "lacks" => parse_word(fact, item, problems).map(Op::Lacks),
+        "has_option" => parse_word(fact, item, problems).map(Op::HasOption),
+        "lacks_option" => parse_word(fact, item, problems).map(Op::LacksOption),
         "has_any" => words(item, problems).map(Op::HasAny),
-        "at_least" => value(fact, item, problems).map(Op::AtLeast),
-        "below" => value(fact, item, problems).map(Op::Below),
+        "at_least" => parse_value(fact, item, problems).map(Op::AtLeast),
+        "below" => parse_value(fact, item, problems).map(Op::Below),
         "fixed_in" => {
-            let lines: Vec<Version> = list(item, problems)
+            let lines: Vec<Version> = parse_list(item, problems)
                 .iter()
-                .filter_map(|item| version(item, problems))
+                .filter_map(|item| parse_version(item, problems))
                 .collect();
-            some_of(lines, item, problems).map(Op::FixedIn)
+            non_empty(lines, item, problems).map(Op::FixedIn)
         }
-        "build_at_least" => build(item, problems).map(Op::BuildAtLeast),
-        "build_below" => build(item, problems).map(Op::BuildBelow),
-        "starts_with" => fragment(item, problems).map(Op::StartsWith),
-        "ends_with" => fragment(item, problems).map(Op::EndsWith),
-        "contains" => fragment(item, problems).map(Op::Contains),
+        "build_at_least" => parse_build(item, problems).map(Op::BuildAtLeast),
+        "build_below" => parse_build(item, problems).map(Op::BuildBelow),
+        "starts_with" => parse_fragment(item, problems).map(Op::StartsWith),
+        "ends_with" => parse_fragment(item, problems).map(Op::EndsWith),
+        "contains" => parse_fragment(item, problems).map(Op::Contains),
         _ => match item.get_ref().as_bool() {
             Some(exists) if operator == "exists" => Some(Op::Exists(exists)),
             Some(known) => Some(Op::Known(known)),
-            None => wrong(fact, "true or false", item, problems),
+            None => report_wrong_kind(fact, "true or false", item, problems),
         },
     }
 }
 
-/// A piece of a text; an empty one is an error, since every text contains it.
-fn fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
-    let Text { text, span } = text(item, problems)?;
+/// Every text contains the empty fragment, so that is an error.
+fn parse_fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
+    let SpannedText { text, span } = parse_text(item, problems)?;
     if text.is_empty() {
         problems.report(
             span,
-            "every text has nothing in it",
+            "every text contains the empty text",
             "write the letters that are meant",
         );
         return None;
@@ -132,8 +130,8 @@ fn fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String
 }
 
 /// A version with a vendor's build.
-fn build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
-    let version = version(item, problems)?;
+fn parse_build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
+    let version = parse_version(item, problems)?;
     if version.build().is_none() {
         problems.report(
             item,
@@ -145,7 +143,11 @@ fn build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> 
     Some(version)
 }
 
-fn some_of<T>(list: Vec<T>, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Vec<T>> {
+fn non_empty<T>(
+    list: Vec<T>,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<Vec<T>> {
     if item
         .get_ref()
         .as_array()
@@ -160,62 +162,69 @@ fn some_of<T>(list: Vec<T>, item: SpannedValue<'_>, problems: &mut Diagnostics) 
     (!list.is_empty()).then_some(list)
 }
 
-fn values(
+fn parse_values(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
 ) -> Option<Vec<Value>> {
-    let values: Vec<Value> = list(item, problems)
+    let values: Vec<Value> = parse_list(item, problems)
         .iter()
-        .filter_map(|item| value(fact, item, problems))
+        .filter_map(|item| parse_value(fact, item, problems))
         .collect();
-    some_of(values, item, problems)
+    non_empty(values, item, problems)
 }
 
-/// Parses a value that the fact could have.
-pub(super) fn value(
+pub(super) fn parse_value(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
 ) -> Option<Value> {
-    let wanted = fact.kind.words();
+    let wanted = fact.kind.description();
     match (fact.kind, item.get_ref()) {
         (ValueKind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
         (ValueKind::Count | ValueKind::Bytes, DeValue::Integer(number)) => {
             match u64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(number) => Some(Value::Whole(number)),
-                Err(_) => wrong(fact, "a whole number from 0", item, problems),
+                Err(_) => report_wrong_kind(fact, "a whole number from 0", item, problems),
             }
         }
-        (ValueKind::Bytes, DeValue::String(_)) => size(fact, item, problems).map(Value::Whole),
+        (ValueKind::Bytes, DeValue::String(_)) => {
+            parse_size(fact, item, problems).map(Value::Whole)
+        }
         (ValueKind::Micros | ValueKind::Number, DeValue::Integer(number)) => {
-            number_of(fact, number.as_str(), item, problems)
+            parse_number(fact, number.as_str(), item, problems)
         }
         (ValueKind::Micros | ValueKind::Number, DeValue::Float(number)) => {
-            number_of(fact, number.as_str(), item, problems)
+            parse_number(fact, number.as_str(), item, problems)
         }
         (ValueKind::Text, DeValue::String(_)) => {
-            text(item, problems).map(|value| Value::Text(value.text))
+            parse_text(item, problems).map(|value| Value::Text(value.text))
         }
-        (ValueKind::Choice(_), DeValue::String(_)) => one_of(fact, item, problems).map(Value::Text),
-        (ValueKind::Version, _) => version(item, problems).map(Value::Version),
+        (ValueKind::Choice(_), DeValue::String(_)) => {
+            parse_word(fact, item, problems).map(Value::Text)
+        }
+        (ValueKind::Version, _) => parse_version(item, problems).map(Value::Version),
         (ValueKind::List | ValueKind::Choices(_), DeValue::Array(_)) => {
-            let words = texts(item, problems)
+            let words = parse_texts(item, problems)
                 .into_iter()
-                .filter_map(|word| allowed(fact, word, problems));
+                .filter_map(|word| check_choice(fact, word, problems));
             Some(Value::List(words.collect()))
         }
-        _ => wrong(fact, &wanted, item, problems),
+        _ => report_wrong_kind(fact, &wanted, item, problems),
     }
 }
 
 /// A word that the fact can equal or contain.
-fn one_of(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
-    text(item, problems).and_then(|word| allowed(fact, word, problems))
+fn parse_word(
+    fact: &KeyInfo,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<String> {
+    parse_text(item, problems).and_then(|word| check_choice(fact, word, problems))
 }
 
-fn allowed(fact: &KeyInfo, word: Text, problems: &mut Diagnostics) -> Option<String> {
-    let Text { text, span } = word;
+fn check_choice(fact: &KeyInfo, word: SpannedText, problems: &mut Diagnostics) -> Option<String> {
+    let SpannedText { text, span } = word;
     let Some(words) = fact
         .kind
         .choices()
@@ -223,7 +232,7 @@ fn allowed(fact: &KeyInfo, word: Text, problems: &mut Diagnostics) -> Option<Str
     else {
         return Some(text);
     };
-    problems.unknown(
+    problems.unknown_word(
         span,
         format!("{} is never `{text}`", fact.name),
         &text,
@@ -232,7 +241,7 @@ fn allowed(fact: &KeyInfo, word: Text, problems: &mut Diagnostics) -> Option<Str
     None
 }
 
-fn number_of(
+fn parse_number(
     fact: &KeyInfo,
     text: &str,
     item: SpannedValue<'_>,
@@ -240,20 +249,20 @@ fn number_of(
 ) -> Option<Value> {
     match text.replace('_', "").parse::<f64>() {
         Ok(number) if number.is_finite() => Some(Value::Number(number)),
-        _ => wrong(fact, "a number", item, problems),
+        _ => report_wrong_kind(fact, "a number", item, problems),
     }
 }
 
-pub(super) fn version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
+pub(super) fn parse_version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     if !item.get_ref().is_str() {
         problems.report(
             item,
-            format!("expected a version, found {}", found(item)),
+            format!("expected a version, found {}", value_kind(item)),
             "write versions in quotes: \"6.10\" is not 6.1",
         );
         return None;
     }
-    let Text { text, span } = text(item, problems)?;
+    let SpannedText { text, span } = parse_text(item, problems)?;
     let version = Version::parse(&text);
     if version.is_none() {
         problems.report(
@@ -265,7 +274,7 @@ pub(super) fn version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Opt
     version
 }
 
-fn wrong<T>(
+fn report_wrong_kind<T>(
     fact: &KeyInfo,
     wanted: &str,
     item: SpannedValue<'_>,
@@ -287,13 +296,13 @@ fn wrong<T>(
     };
     problems.report(
         item,
-        format!("{} is {wanted}, found {}", fact.name, found(item)),
+        format!("{} is {wanted}, found {}", fact.name, value_kind(item)),
         help,
     );
     None
 }
 
-/// Units of sizes. Powers of 1000 are left out, because the meaning of MB differs between programs.
+/// Powers of 1000 are left out: programs differ in what MB means.
 const UNITS: [(&str, u64); 6] = [
     ("B", 1),
     ("KiB", 1 << 10),
@@ -304,8 +313,8 @@ const UNITS: [(&str, u64); 6] = [
 ];
 
 /// A size with its unit, in bytes.
-fn size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u64> {
-    let Text { text, span } = text(item, problems)?;
+fn parse_size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u64> {
+    let SpannedText { text, span } = parse_text(item, problems)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
     let (number, unit): (Option<u64>, &str) = (number.parse().ok(), unit.trim());

@@ -1,11 +1,13 @@
-//! Random conditions over a few facts of every kind, and random machines to evaluate them on.
+//! Random conditions over a few facts of every kind, and random hosts to evaluate them on.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::facts::catalog::{device, kernel, mount, probe, target};
-use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Value, ValueKind, Why};
-use crate::rules::model::{Cond, Op, Relation, Test};
+use crate::facts::{
+    FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value, ValueKind,
+};
+use crate::rules::model::{Condition, Op, Relation, Test};
 use crate::version::Version;
 
 /// A target on a mount on some disks, each fact known or unknown.
@@ -19,17 +21,17 @@ pub struct World {
 impl World {
     pub fn set(&self) -> FactSet {
         let mut set = FactSet::default();
-        set.mention(&subject());
+        set.add_subject(&subject());
         set.link(&subject(), &Subject::mount("/t"));
-        set.stand(&subject(), &Subject::mount("/t"));
+        set.add_edge(&subject(), &Subject::mount("/t"));
         for leaf in 0..self.leaves {
-            set.stand(&Subject::mount("/t"), &disk(leaf));
+            set.add_edge(&Subject::mount("/t"), &disk(leaf));
         }
         if self.open_end {
-            set.stand(&Subject::mount("/t"), &Subject::mount("/beneath"));
+            set.add_edge(&Subject::mount("/t"), &Subject::mount("/beneath"));
         }
         for (subject, fact, reading) in &self.facts {
-            set.put_value(subject, fact, reading.clone());
+            set.insert_value(subject, fact, reading.clone());
         }
         set
     }
@@ -105,8 +107,8 @@ pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
         1 => Just(Source::derived(["probe.flush_cost"])),
         1 => Just(Source::Derived { of: vec!["device.cache".to_owned()], assumed: true }),
     ];
-    let unknown = select(vec![Why::Denied, Why::NotCollected])
-        .prop_map(|why| Reading::unknown(why, "x").or_try(Remedy::RunAsRoot));
+    let unknown = select(vec![UnknownReason::Denied, UnknownReason::NotCollected])
+        .prop_map(|why| Reading::unknown(why, "x").with_remedy(Remedy::RunAsRoot));
     prop_oneof![
         (value(info), source).prop_map(|(value, source)| Reading::known(value, source)),
         unknown
@@ -126,7 +128,7 @@ pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
             .prop_map(|word| Value::Text(word.to_owned()))
             .boxed(),
         ValueKind::Version => version().prop_map(Value::Version).boxed(),
-        ValueKind::List => words().prop_map(Value::List).boxed(),
+        ValueKind::List => option_list().prop_map(Value::List).boxed(),
         ValueKind::Choices(words) => {
             proptest::collection::vec(select(words).prop_map(str::to_owned), 0..4)
                 .prop_map(Value::List)
@@ -135,7 +137,7 @@ pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
     }
 }
 
-fn words() -> impl Strategy<Value = Vec<String>> {
+fn option_list() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(
         select(vec!["a", "b", "b=1", "c"]).prop_map(str::to_owned),
         0..4,
@@ -149,7 +151,7 @@ fn version() -> impl Strategy<Value = Version> {
     .prop_map(|text| Version::parse(text).unwrap())
 }
 
-/// Any test of a fact; tests of whether it is known only on request.
+/// Any test of a fact; tests of `known` only on request.
 pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
     let one = || value(info);
     let some = || proptest::collection::vec(value(info), 1..3);
@@ -165,7 +167,7 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
             ops.push(word().prop_map(Op::Lacks).boxed());
             ops.push(word().prop_map(Op::HasOption).boxed());
             ops.push(word().prop_map(Op::LacksOption).boxed());
-            ops.push(words().prop_map(Op::HasAny).boxed());
+            ops.push(option_list().prop_map(Op::HasAny).boxed());
         }
         _ => {
             ops.push(some().prop_map(Op::In).boxed());
@@ -200,27 +202,27 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
 }
 
 /// Any condition over these facts and the disks' caches.
-pub fn cond(of: Vec<&'static KeyInfo>, known: bool) -> impl Strategy<Value = Cond> {
+pub fn cond(of: Vec<&'static KeyInfo>, known: bool) -> impl Strategy<Value = Condition> {
     let fact = select(of)
         .prop_flat_map(move |info| test(info, known))
-        .prop_map(Cond::Fact);
+        .prop_map(Condition::Fact);
     let cache = test(&device::CACHE.info, known)
-        .prop_map(Cond::Fact)
+        .prop_map(Condition::Fact)
         .boxed();
     let quantified = (any::<bool>(), select(Relation::ALL[..2].to_vec()), cache);
     let quantified = quantified.prop_map(|(every, relation, cond)| {
         if every {
-            Cond::Every(relation, Box::new(cond))
+            Condition::Every(relation, Box::new(cond))
         } else {
-            Cond::Some(relation, Box::new(cond))
+            Condition::Some(relation, Box::new(cond))
         }
     });
     prop_oneof![5 => fact, 1 => quantified].prop_recursive(3, 10, 3, |inner| {
         let list = proptest::collection::vec(inner.clone(), 1..4);
         prop_oneof![
-            list.clone().prop_map(Cond::All),
-            list.prop_map(Cond::Any),
-            inner.prop_map(|cond| Cond::Not(Box::new(cond))),
+            list.clone().prop_map(Condition::All),
+            list.prop_map(Condition::Any),
+            inner.prop_map(|cond| Condition::Not(Box::new(cond))),
         ]
     })
 }

@@ -1,13 +1,10 @@
-//! Machines without faults: no built-in rule may find anything serious on them, or ask a question
-//! that cannot be answered.
-//!
-//! Their common features are those on which older advice fails: disks that pretend to rotate,
-//! discards on rotating disks, blocks of 4 kB, caches that are protected or absent. Values are
-//! those that such machines show (sysfs-block; the clouds' own guides to finding their disks).
+//! Hosts without faults: no built-in rule may find anything serious on them or ask an unanswerable
+//! question. They have what older advice gets wrong, such as disks that pretend to rotate, with
+//! values that such hosts show (sysfs-block; guides of the clouds).
 
-use crate::facts::{FactSet, Reading, Source, Subject, Why, catalog, testing};
+use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason, catalog, testing};
 use crate::rules::{
-    Circumstances, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate,
+    EvaluationOptions, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate,
 };
 
 /// Facts by name, as text; a value that begins with `?` is unknown.
@@ -200,8 +197,8 @@ fn facts(own: Facts) -> FactSet {
         Subject::device("sda"),
     );
     let mut set = FactSet::default();
-    set.stand(&target, &mount);
-    set.stand(&mount, &disk);
+    set.add_edge(&target, &mount);
+    set.add_edge(&mount, &disk);
     set.link(&target, &mount);
     set.link(&target, &disk);
     for (name, text) in COMMON.iter().chain(own) {
@@ -215,20 +212,20 @@ fn facts(own: Facts) -> FactSet {
         let reading = match text.strip_prefix('?') {
             Some(why) => Reading::unknown(
                 if why == "denied" {
-                    Why::Denied
+                    UnknownReason::Denied
                 } else {
-                    Why::Absent
+                    UnknownReason::Absent
                 },
                 "not read",
             ),
-            None => Reading::known(testing::value(info, text), Source::file("x")),
+            None => Reading::known(testing::parse_value(info, text), Source::file("x")),
         };
-        set.put_value(&subject, info, reading);
+        set.insert_value(&subject, info, reading);
     }
     set
 }
 
-/// Open questions that are acceptable: about a probe, or a server that does not exist.
+/// Acceptable open questions: about a probe, or a server that does not exist.
 fn left_open(finding: &Finding) -> bool {
     let Outcome::Undecided { needs } = &finding.outcome else {
         return false;
@@ -240,14 +237,14 @@ fn left_open(finding: &Finding) -> bool {
 
 #[test]
 fn nothing_serious_is_found_where_nothing_is_wrong() {
-    let (set, _) = RuleSet::parse(&builtin::files());
+    let (set, _) = RuleSet::parse(&builtin::builtin_files());
     for (machine, own, open) in MACHINES {
         let facts = facts(own);
         let findings = evaluate(
             &all_subjects(&facts),
             &set,
             &facts,
-            Circumstances {
+            EvaluationOptions {
                 live: true,
                 traced: true,
             },

@@ -1,11 +1,11 @@
-//! The manual of the rules: every rule that it names exists, and what it shows of files is valid.
+//! The manual of the rules: every rule that it names exists, and its samples of files are valid.
 
 use super::super::{RuleExamples, RuleFile, RuleSet, examples};
 use super::TODAY;
 
 const MANUAL: &str = include_str!("../../../rules/README.md");
 
-/// The texts between fences of TOML.
+/// The text in TOML code fences.
 fn samples() -> Vec<&'static str> {
     MANUAL
         .split("```toml\n")
@@ -29,8 +29,8 @@ fn the_manual_names_rules_that_exist() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
-/// The first sample is a built-in rule, so it is read without that one, beside the file of the rule
-/// that it overrides.
+/// The first sample is a built-in rule, so it is read without that one, together with the file of
+/// the rule it overrides.
 #[test]
 fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
     let shown = samples()[0];
@@ -52,7 +52,7 @@ fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
             .unwrap_or_default()
     );
     assert!(set.find("barrier.ext4-off").is_some());
-    let failures: Vec<String> = examples::run(set.rules())
+    let failures: Vec<String> = examples::run_examples(set.rules())
         .iter()
         .map(ToString::to_string)
         .collect();

@@ -1,13 +1,11 @@
-//! Mistakes of a rule's author, one after the other: each is reported once, at its place, with a
-//! remedy.
-//!
-//! They are in `tests/rules/mistakes.toml`, where `«` and `»` mark the place.
+//! Authors' mistakes from `tests/rules/mistakes.toml`: each is reported once, at its place (marked
+//! `«` and `»`), with a remedy.
 
 use serde::Deserialize;
-use walwise_model::workers;
+use walwise_model::parallel;
 
 use super::TODAY;
-use crate::rules::diagnostic::Weight;
+use crate::rules::diagnostic::Severity;
 use crate::rules::{RuleExamples, RuleFile, RuleSet};
 
 #[derive(Deserialize)]
@@ -20,24 +18,24 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Mistake {
     name: String,
-    /// The part of the good rule that is replaced; all of it where this is empty.
+    /// The part of the good rule to replace; all of it if empty.
     instead_of: Option<String>,
     write: String,
-    /// Another file, which comes before.
+    /// Another file, loaded before.
     #[serde(default)]
     beside: String,
-    /// Lines end as on Windows.
+    /// Whether lines end as on Windows.
     #[serde(default)]
     crlf: bool,
     says: String,
     #[serde(rename = "do")]
     help: String,
-    /// It is no mistake, but is reported.
+    /// Whether it is a remark only.
     #[serde(default)]
     in_force: bool,
 }
 
-/// A text without its marks, and what is marked.
+/// A text without its marks, and the marked ranges.
 fn unmarked(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
     let (mut text, mut ranges, mut start) = (String::new(), Vec::new(), 0);
     for c in marked.chars() {
@@ -51,7 +49,7 @@ fn unmarked(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
 }
 
 impl Mistake {
-    /// The defect in how it is reported.
+    /// What is wrong with how it is reported.
     fn wrong(&self, rule: &str) -> Option<String> {
         let marked = match &self.instead_of {
             Some(old) if rule.matches(old.as_str()).count() == 1 => {
@@ -79,7 +77,7 @@ impl Mistake {
                 },
             );
         }
-        let (_, found) = RuleSet::with_user_files(&files, RuleExamples::Left, TODAY);
+        let (_, found) = RuleSet::with_user_files(&files, RuleExamples::Skipped, TODAY);
         let [file] = found.as_slice() else {
             return Some(format!("{} files have mistakes", found.len()));
         };
@@ -96,10 +94,10 @@ impl Mistake {
             {
                 return Some(shown);
             }
-            if (diag.weight == Weight::Mistake) == self.in_force {
-                return Some(format!("{:?}\n{shown}", diag.weight));
+            if (diag.severity == Severity::Mistake) == self.in_force {
+                return Some(format!("{:?}\n{shown}", diag.severity));
             }
-            // As an editor counts: the line, and the character in it.
+            // Line and character as an editor counts them.
             let before = &text[..place.start];
             let line = 1 + before.matches('\n').count();
             let column = 1 + before
@@ -129,7 +127,7 @@ fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
         text: table.rule.clone(),
     };
     let (_, found) =
-        RuleSet::with_user_files(std::slice::from_ref(&good), RuleExamples::Left, TODAY);
+        RuleSet::with_user_files(std::slice::from_ref(&good), RuleExamples::Skipped, TODAY);
     assert!(found.is_empty(), "{}", found[0].render(false));
     let (first, second) = table.mistake.split_at(table.mistake.len() / 2);
     let wrong = |mistakes: &[Mistake]| -> Vec<String> {
@@ -140,7 +138,7 @@ fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
             .map(|(mistake, why)| format!("== {}\n{why}\n", mistake.name))
             .collect()
     };
-    let (one, other) = workers::beside(|| wrong(first), || wrong(second));
+    let (one, other) = parallel::join(|| wrong(first), || wrong(second));
     let wrong = [one, other].concat().concat();
     assert!(wrong.is_empty(), "{wrong}");
     assert!(table.mistake.len() >= 60, "{}", table.mistake.len());

@@ -1,10 +1,6 @@
-//! The mutation score of the built-in rules: each condition changed in one place, and whether an
-//! example or the safety enumeration notices. `cargo test --lib mutants -- --nocapture` prints it.
-//!
-//! In safety rules (those that can lose data, or are critical) every dropped conjunct must be
-//! noticed; for all others the score is printed and nothing is asserted. A change with the same
-//! outcome on every machine cannot be shown by an example. It is counted separately; for a dropped
-//! conjunct it means that the rule can do without it.
+//! The mutation score of the built-in rules: do examples or the safety enumeration notice a
+//! condition changed in one place? `cargo test --lib mutants -- --nocapture` prints it. In safety
+//! rules every dropped conjunct must be noticed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +8,11 @@ use std::slice;
 
 use super::{safety, worlds};
 use crate::facts::Value;
-use crate::rules::ground::BoundCondition;
-use crate::rules::model::{ChangeSpec, Cond, Op, Rule, Test};
+use crate::rules::bind::BoundCondition;
+use crate::rules::model::{ChangeSpec, Condition, Op, Rule, Test};
 use crate::rules::{Level, Risk, RuleSet, builtin, examples};
-use crate::truth::Truth;
-use crate::version::{ReleaseRange, Version};
+use crate::ternary::Ternary;
+use crate::version::{AffectedReleases, Version};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -42,80 +38,84 @@ impl fmt::Display for Kind {
 }
 
 /// A condition with one change, and what was changed.
-type Variant = (Kind, String, Cond);
+type Variant = (Kind, String, Condition);
 
 /// The condition with every single change.
-fn variants(cond: &Cond) -> Vec<Variant> {
+fn variants(cond: &Condition) -> Vec<Variant> {
     match cond {
-        Cond::All(kids) => {
+        Condition::All(kids) => {
             let swapped = (
                 Kind::Swapped,
                 "any for all".to_owned(),
-                Cond::Any(kids.clone()),
+                Condition::Any(kids.clone()),
             );
-            let mut all = within(kids, Kind::DroppedConjunct, Cond::All);
+            let mut all = variants_of_kids(kids, Kind::DroppedConjunct, Condition::All);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
-        Cond::Any(kids) => {
+        Condition::Any(kids) => {
             let swapped = (
                 Kind::Swapped,
                 "all for any".to_owned(),
-                Cond::All(kids.clone()),
+                Condition::All(kids.clone()),
             );
-            let mut all = within(kids, Kind::DroppedAlternative, Cond::Any);
+            let mut all = variants_of_kids(kids, Kind::DroppedAlternative, Condition::Any);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
-        Cond::Not(kid) => {
-            let mut all = rebuilt(kid, |kid| Cond::Not(Box::new(kid)));
+        Condition::Not(kid) => {
+            let mut all = rebuilt(kid, |kid| Condition::Not(Box::new(kid)));
             all.push((
                 Kind::Negated,
-                format!("not: {}", said(kid)),
+                format!("not: {}", condition_text(kid)),
                 (**kid).clone(),
             ));
             all
         }
-        Cond::Every(relation, kid) => {
-            let swapped = Cond::Some(*relation, kid.clone());
-            let mut all = rebuilt(kid, |kid| Cond::Every(*relation, Box::new(kid)));
+        Condition::Every(relation, kid) => {
+            let swapped = Condition::Some(*relation, kid.clone());
+            let mut all = rebuilt(kid, |kid| Condition::Every(*relation, Box::new(kid)));
             all.push((
                 Kind::Swapped,
-                format!("some {} for every", relation.word()),
+                format!("some {} for every", relation.as_str()),
                 swapped,
             ));
             all
         }
-        Cond::Some(relation, kid) => {
-            let swapped = Cond::Every(*relation, kid.clone());
-            let mut all = rebuilt(kid, |kid| Cond::Some(*relation, Box::new(kid)));
+        Condition::Some(relation, kid) => {
+            let swapped = Condition::Every(*relation, kid.clone());
+            let mut all = rebuilt(kid, |kid| Condition::Some(*relation, Box::new(kid)));
             all.push((
                 Kind::Swapped,
-                format!("every {} for some", relation.word()),
+                format!("every {} for some", relation.as_str()),
                 swapped,
             ));
             all
         }
-        Cond::Fact(test) => {
-            let mut all: Vec<Variant> = changed(test);
+        Condition::Fact(test) => {
+            let mut all: Vec<Variant> = test_variants(test);
             all.push((
                 Kind::Negated,
                 test.label(),
-                Cond::Not(Box::new(cond.clone())),
+                Condition::Not(Box::new(cond.clone())),
             ));
             all
         }
     }
 }
 
-/// Without one of the kids, where another is left, and with one of them changed.
-fn within(kids: &[Cond], dropped: Kind, make: fn(Vec<Cond>) -> Cond) -> Vec<Variant> {
+/// Without one of the parts, if another remains, and with one of them changed.
+fn variants_of_kids(
+    kids: &[Condition],
+    dropped: Kind,
+    make: fn(Vec<Condition>) -> Condition,
+) -> Vec<Variant> {
     let mut all = Vec::new();
     for (index, kid) in kids.iter().enumerate() {
         if kids.len() > 1 {
             let mut others = kids.to_vec();
             others.remove(index);
-            all.push((dropped, said(kid), make(others)));
+            all.push((dropped, condition_text(kid), make(others)));
         }
         all.extend(rebuilt(kid, |kid| {
             let mut others = kids.to_vec();
@@ -126,46 +126,51 @@ fn within(kids: &[Cond], dropped: Kind, make: fn(Vec<Cond>) -> Cond) -> Vec<Vari
     all
 }
 
-fn rebuilt(kid: &Cond, make: impl Fn(Cond) -> Cond) -> Vec<Variant> {
+fn rebuilt(kid: &Condition, make: impl Fn(Condition) -> Condition) -> Vec<Variant> {
     variants(kid)
         .into_iter()
         .map(|(kind, what, kid)| (kind, what, make(kid)))
         .collect()
 }
 
-fn said(cond: &Cond) -> String {
-    let all = |kids: &[Cond]| kids.iter().map(said).collect::<Vec<_>>().join("; ");
+fn condition_text(cond: &Condition) -> String {
+    let all = |kids: &[Condition]| {
+        kids.iter()
+            .map(condition_text)
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
     match cond {
-        Cond::All(kids) | Cond::Any(kids) => format!("{} ({})", cond.label(), all(kids)),
-        Cond::Not(kid) | Cond::Every(_, kid) | Cond::Some(_, kid) => {
-            format!("{} ({})", cond.label(), said(kid))
+        Condition::All(kids) | Condition::Any(kids) => format!("{} ({})", cond.label(), all(kids)),
+        Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
+            format!("{} ({})", cond.label(), condition_text(kid))
         }
-        Cond::Fact(test) => test.label(),
+        Condition::Fact(test) => test.label(),
     }
 }
 
 /// A test with one word less, or with another boundary.
-fn changed(test: &Test) -> Vec<Variant> {
+fn test_variants(test: &Test) -> Vec<Variant> {
     let ops: Vec<(Kind, String, Op)> = match &test.op {
-        Op::In(values) => less(values, Op::In),
-        Op::NotIn(values) => less(values, Op::NotIn),
-        Op::HasAny(words) => less(words, Op::HasAny),
-        Op::FixedIn(lines) => less(lines, Op::FixedIn),
+        Op::In(values) => with_less(values, Op::In),
+        Op::NotIn(values) => with_less(values, Op::NotIn),
+        Op::HasAny(words) => with_less(words, Op::HasAny),
+        Op::FixedIn(lines) => with_less(lines, Op::FixedIn),
         Op::InRange(range) => {
             let fixed = |fixed| {
-                Op::InRange(ReleaseRange {
+                Op::InRange(AffectedReleases {
                     fixed,
                     ..range.clone()
                 })
             };
-            less(&range.fixed, fixed)
+            with_less(&range.fixed, fixed)
         }
-        Op::AtLeast(value) => moved(value, Op::AtLeast),
-        Op::Below(value) => moved(value, Op::Below),
+        Op::AtLeast(value) => boundary_variants(value, Op::AtLeast),
+        Op::Below(value) => boundary_variants(value, Op::Below),
         _ => Vec::new(),
     };
     let cond = |op| {
-        Cond::Fact(Test {
+        Condition::Fact(Test {
             fact: test.fact,
             op,
         })
@@ -175,7 +180,7 @@ fn changed(test: &Test) -> Vec<Variant> {
         .collect()
 }
 
-fn less<T: Clone + fmt::Display>(
+fn with_less<T: Clone + fmt::Display>(
     values: &[T],
     op: impl Fn(Vec<T>) -> Op,
 ) -> Vec<(Kind, String, Op)> {
@@ -188,14 +193,17 @@ fn less<T: Clone + fmt::Display>(
     (least..values.len()).map(without).collect()
 }
 
-fn moved(value: &Value, op: fn(Value) -> Op) -> Vec<(Kind, String, Op)> {
+fn boundary_variants(value: &Value, op: fn(Value) -> Op) -> Vec<(Kind, String, Op)> {
     let others = match value {
         Value::Whole(number) => vec![
             Value::Whole(number.saturating_sub(1)),
             Value::Whole(number + 1),
         ],
         Value::Number(number) => vec![Value::Number(number - 1.0), Value::Number(number + 1.0)],
-        Value::Version(version) => beside(version).into_iter().map(Value::Version).collect(),
+        Value::Version(version) => neighbour_versions(version)
+            .into_iter()
+            .map(Value::Version)
+            .collect(),
         _ => Vec::new(),
     };
     others
@@ -204,9 +212,9 @@ fn moved(value: &Value, op: fn(Value) -> Op) -> Vec<(Kind, String, Op)> {
         .collect()
 }
 
-/// The versions with the last number one less and one more.
-fn beside(version: &Version) -> Vec<Version> {
-    let last = version.depth() - 1;
+/// The version with its last number one less and one more.
+fn neighbour_versions(version: &Version) -> Vec<Version> {
+    let last = version.number_count() - 1;
     let with = |number: u64| {
         let numbers: Vec<String> = (0..last)
             .map(|index| version.number(index))
@@ -245,7 +253,7 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
         let of = format!("advice on {}", spec.setting.name);
         all.push(with(
             Kind::DroppedConjunct,
-            format!("{of}: {}", said(when)),
+            format!("{of}: {}", condition_text(when)),
             &|rule| {
                 rule.advise[index].when = None;
             },
@@ -260,51 +268,53 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum MutantResult {
     Caught,
-    /// The same outcome on every machine that was tried.
+    /// The same outcome on every host that was tried.
     TheSame,
     Survived,
 }
 
-fn fate(rule: &Rule, mutant: &Rule) -> Fate {
-    if !examples::run(slice::from_ref(mutant)).is_empty() || safety::visit(mutant).is_err() {
-        Fate::Caught
+fn mutant_result(rule: &Rule, mutant: &Rule) -> MutantResult {
+    if !examples::run_examples(slice::from_ref(mutant)).is_empty() || safety::visit(mutant).is_err()
+    {
+        MutantResult::Caught
     } else if comes_to_the_same(rule, mutant) {
-        Fate::TheSame
+        MutantResult::TheSame
     } else {
-        Fate::Survived
+        MutantResult::Survived
     }
 }
 
-/// Whether both have the same outcome, and the same advice, on every machine that their conditions
-/// distinguish.
+/// Whether both have the same outcome and advice on every host that their conditions distinguish.
 fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
-    fn conds(rule: &Rule) -> impl Iterator<Item = &Cond> {
+    fn conds(rule: &Rule) -> impl Iterator<Item = &Condition> {
         rule.advise
             .iter()
             .filter_map(|spec| spec.when.as_ref())
             .chain([&rule.when])
     }
-    let both: Vec<&Cond> = conds(rule).chain(conds(mutant)).collect();
+    let both: Vec<&Condition> = conds(rule).chain(conds(mutant)).collect();
     worlds::visit(&both, rule, |example| {
-        let (subject, facts) = examples::machine(rule, example);
-        let truth = |cond: &Cond| BoundCondition::new(cond, &facts, &subject).truth();
+        let (subject, facts) = examples::example_machine(rule, example);
+        let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).truth();
         let comes_to = |rule: &Rule| {
             let applies = truth(&rule.when);
-            let given =
-                |when: &Option<Cond>| when.as_ref().is_none_or(|when| truth(when) == Truth::True);
+            let given = |when: &Option<Condition>| {
+                when.as_ref()
+                    .is_none_or(|when| truth(when) == Ternary::True)
+            };
             let advice = rule
                 .advise
                 .iter()
-                .map(|spec| applies == Truth::True && given(&spec.when));
+                .map(|spec| applies == Ternary::True && given(&spec.when));
             (applies, advice.collect::<Vec<bool>>())
         };
         comes_to(rule) == comes_to(mutant)
     })
 }
 
-/// Whether the rule loses data if it is wrong, or if it stays silent.
+/// Whether the rule loses data if it is wrong or stays silent.
 fn is_safety(rule: &Rule) -> bool {
     let loses = |change: &ChangeSpec, can_lose: &dyn Fn(&crate::rules::Change) -> bool| match change
     {
@@ -315,21 +325,21 @@ fn is_safety(rule: &Rule) -> bool {
         || rule.advise.iter().any(|spec| {
             spec.risk == Risk::DataLossIfWrong
                 || loses(&spec.change, &|change| {
-                    spec.setting.can_lose(change.values())
+                    spec.setting.can_lose_data(change.values())
                 })
         })
 }
 
-/// The number of mutants by fate.
+/// The number of mutants by result.
 #[derive(Default)]
-struct Score(BTreeMap<Fate, usize>);
+struct Score(BTreeMap<MutantResult, usize>);
 
 impl Score {
-    fn add(&mut self, fate: Fate) {
+    fn add(&mut self, fate: MutantResult) {
         *self.0.entry(fate).or_default() += 1;
     }
 
-    fn of(&self, fate: Fate) -> usize {
+    fn count(&self, fate: MutantResult) -> usize {
         self.0.get(&fate).copied().unwrap_or(0)
     }
 }
@@ -337,9 +347,9 @@ impl Score {
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (caught, survived, same) = (
-            self.of(Fate::Caught),
-            self.of(Fate::Survived),
-            self.of(Fate::TheSame),
+            self.count(MutantResult::Caught),
+            self.count(MutantResult::Survived),
+            self.count(MutantResult::TheSame),
         );
         let share = 100.0 * caught as f64 / (caught + survived).max(1) as f64;
         write!(
@@ -350,19 +360,19 @@ impl fmt::Display for Score {
     }
 }
 
-/// Of a safety rule or not, the kind of mutant, its fate, and the change.
-type Left = (bool, Kind, Fate, String);
+/// Whether a safety rule, the kind of mutant, its result, and the change.
+type Left = (bool, Kind, MutantResult, String);
 
-/// The score of all rules, and of the safety rules separately; and the survivors, in words.
+/// The score of all rules and of safety rules, and the surviving mutants.
 fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
-    let (set, _) = RuleSet::parse(&builtin::files());
+    let (set, _) = RuleSet::parse(&builtin::builtin_files());
     let mut scores: BTreeMap<(bool, Kind), Score> = BTreeMap::new();
     let mut left = Vec::new();
     for rule in set.rules() {
         for mutant in mutants(rule) {
-            let (safety, fate) = (is_safety(rule), fate(rule, &mutant.rule));
+            let (safety, fate) = (is_safety(rule), mutant_result(rule, &mutant.rule));
             scores.entry((safety, mutant.kind)).or_default().add(fate);
-            if fate != Fate::Caught {
+            if fate != MutantResult::Caught {
                 left.push((
                     safety,
                     mutant.kind,
@@ -401,7 +411,7 @@ fn every_conjunct_of_a_safety_rule_is_tried() {
         .into_iter()
         .filter(|(safety, kind, ..)| *safety && *kind == Kind::DroppedConjunct)
         .map(|(_, _, fate, what)| match fate {
-            Fate::TheSame => {
+            MutantResult::TheSame => {
                 format!("{what}: the rule comes to the same without it; simplify the rule")
             }
             _ => format!("{what}: no example fails without it; add one"),

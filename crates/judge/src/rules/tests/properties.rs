@@ -1,39 +1,41 @@
-//! Properties of every condition on every machine.
+//! Properties of every condition on every host.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use super::arbitrary::{self, World, every, few, subject, world};
-use crate::facts::{Reading, Source, Value, ValueKind, Why};
-use crate::rules::ground::{self, BoundCondition, SubjectView};
-use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Cond, Rule};
-use crate::rules::{Change, Circumstances, Finding, Level, Outcome, Reach, Risk, evaluate_one};
+use crate::facts::{Reading, Source, UnknownReason, Value, ValueKind};
+use crate::rules::bind::{self, BoundCondition, SubjectView};
+use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Condition, Rule};
+use crate::rules::{
+    Change, EffectScope, EvaluationOptions, Finding, Level, Outcome, Risk, evaluate_rule,
+};
 use crate::settings;
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
-fn truth(cond: &Cond, world: &World) -> Truth {
+fn truth(cond: &Condition, world: &World) -> Ternary {
     BoundCondition::new(cond, &world.set(), &subject()).truth()
 }
 
 fn unknown() -> Reading<Value> {
-    Reading::unknown(Why::Denied, "x")
+    Reading::unknown(UnknownReason::Denied, "x")
 }
 
 /// A rule with advice that can lose data.
-fn risky(when: Cond) -> Rule {
+fn risky(when: Condition) -> Rule {
     let mut rule = super::good().find("mount.barrier-option").unwrap().clone();
     rule.when = when;
-    rule.level = Level::Option;
+    rule.level = Level::Optional;
     rule.advise = vec![AdviceSpec {
-        own: Vec::new(),
+        user_commands: Vec::new(),
         setting: settings::find("mount.options").unwrap(),
         change: ChangeSpec::Fixed(Change::Add(vec!["nobarrier".to_owned()])),
         when: None,
-        reach: Reach::WholeFilesystem,
+        reach: EffectScope::WholeFilesystem,
         risk: Risk::DataLossIfWrong,
         rank: None,
-        price: None,
+        tradeoff: None,
         apply: Vec::new(),
         verify: Vec::new(),
         undo: Vec::new(),
@@ -42,11 +44,11 @@ fn risky(when: Cond) -> Rule {
 }
 
 fn find(rule: &Rule, world: &World, live: bool) -> Finding {
-    evaluate_one(
+    evaluate_rule(
         rule,
         &world.set(),
         &subject(),
-        Circumstances { live, traced: true },
+        EvaluationOptions { live, traced: true },
     )
 }
 
@@ -63,9 +65,9 @@ fn values(kind: ValueKind) -> Vec<Value> {
 }
 
 /// Whether some values of these facts decide the condition.
-fn decides(cond: &Cond, world: &World, learn: &[usize]) -> bool {
+fn decides(cond: &Condition, world: &World, learn: &[usize]) -> bool {
     let Some((first, rest)) = learn.split_first() else {
-        return truth(cond, world) != Truth::Unknown;
+        return truth(cond, world) != Ternary::Unknown;
     };
     let kind = world.facts[*first].1.kind;
     values(kind).into_iter().any(|value| {
@@ -77,8 +79,8 @@ fn decides(cond: &Cond, world: &World, learn: &[usize]) -> bool {
     })
 }
 
-/// The smallest deciding sets, by trying all of them.
-fn by_brute_force(cond: &Cond, world: &World) -> BTreeSet<BTreeSet<(String, String)>> {
+/// The smallest deciding sets, by exhaustion.
+fn by_brute_force(cond: &Condition, world: &World) -> BTreeSet<BTreeSet<(String, String)>> {
     let unknown: Vec<usize> = (0..world.facts.len())
         .filter(|index| !world.facts[*index].2.is_known())
         .collect();
@@ -118,7 +120,7 @@ proptest! {
         let known = truth(&cond, &world);
         for index in 0..world.facts.len() {
             let less = truth(&cond, &world.with(index, unknown()));
-            prop_assert!(less == Truth::Unknown || less == known, "without {}", world.facts[index].1.name);
+            prop_assert!(less == Ternary::Unknown || less == known, "without {}", world.facts[index].1.name);
         }
     }
 
@@ -136,13 +138,13 @@ proptest! {
     ) {
         let set = world.set();
         let at = subject();
-        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).truth(), ground::truth(&cond, &SubjectView::new(&set, &at)));
+        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).truth(), bind::evaluate_condition(&cond, &SubjectView::new(&set, &at)));
     }
 
     #[test]
     fn needs_are_the_smallest_sets_that_can_decide(cond in arbitrary::cond(few(), true), world in world(few())) {
         if let Outcome::Undecided { needs } = find(&risky(cond.clone()), &world, true).outcome {
-            let name = |need: &crate::facts::Need| (need.subject.to_string(), need.fact.clone());
+            let name = |need: &crate::facts::MissingFact| (need.subject.to_string(), need.fact.clone());
             let found: BTreeSet<BTreeSet<_>> = needs.iter().map(|set| set.iter().map(name).collect()).collect();
             prop_assert_eq!(found.len(), needs.len(), "a set twice");
             prop_assert!(needs.is_sorted_by_key(Vec::len));
@@ -157,13 +159,13 @@ proptest! {
         })
     ) {
         let reading = Reading::known(value, Source::Assumed);
-        let answer: Vec<Truth> = tests.iter().map(|test| test.holds(&reading)).collect();
+        let answer: Vec<Ternary> = tests.iter().map(|test| test.holds(&reading)).collect();
         let refs: Vec<_> = tests.iter().collect();
         let decided_alike = |other: &Value| {
             let other = Reading::known(other.clone(), Source::Assumed);
-            tests.iter().zip(&answer).all(|(test, truth)| *truth == Truth::Unknown || test.holds(&other) == *truth)
+            tests.iter().zip(&answer).all(|(test, truth)| *truth == Ternary::Unknown || test.holds(&other) == *truth)
         };
-        prop_assert!(crate::rules::needs::domain::values(&refs).iter().any(decided_alike));
+        prop_assert!(crate::rules::needs::domain::distinct_values(&refs).iter().any(decided_alike));
     }
 
     #[test]
@@ -175,7 +177,7 @@ proptest! {
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
         let users = Rule { author: Author::User, ..rule.clone() };
         prop_assert!(find(&users, &world, live).advice.is_empty(), "of a user's rule");
-        // Removing or stating any fact never makes the advice appear.
+        // Removing or stating a fact never makes the advice appear.
         for index in 0..world.facts.len() {
             let assumed = world.facts[index].2.clone().map(|value| value);
             let assumed = match assumed {
@@ -187,7 +189,7 @@ proptest! {
                 prop_assert!(other.advice.is_empty() || !finding.advice.is_empty(), "{:?}", other.trace);
             }
         }
-        // Facts that were not observed here count as absent: without them the advice is the same.
+        // Facts not observed here count as absent: without them the advice is the same.
         let mut seen_only = world.clone();
         for (_, _, reading) in &mut seen_only.facts {
             let here = match reading.source() {

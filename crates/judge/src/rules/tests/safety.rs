@@ -1,29 +1,24 @@
-//! The asymmetry rule over all built-in rules: advice that can lose data, and a losing value that
-//! would be called right, in every combination of readings of the facts that decide it.
-//!
-//! Each fact takes every value that the rule's own tests distinguish. Each value is observed here,
-//! stated, concluded from a statement, measured, or concluded from a measurement; or it is unknown.
-//! Measurements are tried as made here and elsewhere. One fact stands for many
-//! (`target.flush_removal_allowed`); the machines on which it is true are enumerated beside the
-//! interlock. The facts that must have been observed are written here a second time, from the
-//! product's words, so that a rule that loses a condition is caught too.
+//! The asymmetry rule over all built-in rules: advice that can lose data, in every combination of
+//! readings of the deciding facts. The required facts are listed again, independently, so that a
+//! rule that loses a condition is caught.
 
-use super::worlds::{self, Slot, asked, combinations, each, machine, slots, unknown};
+use super::worlds::{self, Slot, combinations, condition_facts, each, machine, slots, unknown};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind};
-use crate::rules::ground::BoundCondition;
-use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
+use crate::rules::bind::BoundCondition;
+use crate::rules::model::{AdviceSpec, ChangeSpec, Condition, Op, Rule};
 use crate::rules::{
-    Advice, Change, Circumstances, Level, Outcome, Risk, RuleSet, builtin, evaluate_one, examples,
+    Advice, Change, EvaluationOptions, Level, Outcome, Risk, RuleSet, builtin, evaluate_rule,
+    examples,
 };
 use crate::settings::{self, Setting};
-use crate::truth::Truth;
+use crate::ternary::Ternary;
 
 /// Facts with their values.
 type Facts = &'static [(&'static str, &'static str)];
 
-/// Settings, values that lose data, and facts that must be observed on this machine before they may
-/// be offered. A setting that is not listed may never be.
-const UNLOCKED_BY: &[(&str, &str, Facts)] = &[(
+/// Settings, values that lose data, and facts that must be observed on this host before they may be
+/// offered. Settings not listed may never be.
+const REQUIRED_FACTS: &[(&str, &str, Facts)] = &[(
     "mount.options",
     "nobarrier",
     &[
@@ -33,14 +28,14 @@ const UNLOCKED_BY: &[(&str, &str, Facts)] = &[(
     ],
 )];
 
-/// A value that loses data as advice but is right where it is found.
-const RIGHT_WHERE_IT_IS: &str = "block.write_cache"; // a disk without a cache writes through
+/// Values that lose data as advice but are right if already in force.
+const SAFE_IF_IN_FORCE: &str = "block.write_cache"; // a disk without a cache writes through
 
-/// The largest number of combinations that is visited.
+/// The largest number of combinations visited.
 const MOST: usize = 300_000;
 
-/// Every way to know a value, or only the first ones.
-fn ways(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
+/// The ways to know a value, or only the first few.
+fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
     let concluded = Source::Derived {
         of: vec!["device.cache".to_owned()],
         assumed: true,
@@ -60,8 +55,8 @@ fn ways(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
         .collect()
 }
 
-/// Whether a reading is of the machine that it is about.
-fn here(reading: &Reading<Value>, live: bool) -> bool {
+/// Whether a reading was observed on the host it is about.
+fn is_observed_here(reading: &Reading<Value>, live: bool) -> bool {
     match reading.source() {
         None | Some(Source::Assumed | Source::Derived { assumed: true, .. }) => false,
         Some(Source::Probe { .. }) => live,
@@ -72,7 +67,7 @@ fn here(reading: &Reading<Value>, live: bool) -> bool {
     }
 }
 
-fn word(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
         value => value.to_string(),
@@ -80,10 +75,10 @@ fn word(value: &Value) -> String {
 }
 
 fn is_losing(setting: &Setting, word: &str) -> bool {
-    setting.can_lose(&[word.to_owned()])
+    setting.can_lose_data(&[word.to_owned()])
 }
 
-/// The values of a setting's fact, those that lose data among them.
+/// The values of a setting's fact, including those that lose data.
 fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     let text = |words: &[&str]| {
         words
@@ -94,17 +89,17 @@ fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     match info.kind {
         ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
         ValueKind::Count | ValueKind::Bytes => {
-            let losing = setting.loses().filter_map(|word| word.parse().ok());
+            let losing = setting.unsafe_values().filter_map(|word| word.parse().ok());
             losing.chain([1, 7]).map(Value::Whole).collect()
         }
         ValueKind::List => setting
-            .loses()
+            .unsafe_values()
             .map(|word| Value::List(vec![word.to_owned()]))
             .collect(),
         ValueKind::Choice(words) => text(words),
         _ => text(
             &setting
-                .loses()
+                .unsafe_values()
                 .chain(["something else"])
                 .collect::<Vec<_>>(),
         ),
@@ -114,21 +109,20 @@ fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
 /// Whether this advice could ever lose data.
 fn could_lose(spec: &AdviceSpec) -> bool {
     let (setting, change) = (spec.setting, &spec.change);
-    setting.loses().next().is_some()
+    setting.unsafe_values().next().is_some()
         && match change {
-            ChangeSpec::Fixed(Change::Keep) => setting.name != RIGHT_WHERE_IT_IS,
-            ChangeSpec::Fixed(change) => setting.can_lose(change.values()),
-            // The features that the table makes mkfs omit never include the journal:
-            // src/validity/tests.
+            ChangeSpec::Fixed(Change::Keep) => setting.name != SAFE_IF_IN_FORCE,
+            ChangeSpec::Fixed(change) => setting.can_lose_data(change.values()),
+            // That the table never makes mkfs omit the journal is tested with the table.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
             ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
             ChangeSpec::RemoveFrom(_) => false,
         }
 }
 
-/// The facts that decide a piece of advice, with all their possible readings.
+/// The deciding facts of a piece of advice, with all their possible readings.
 fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
-    let conds: Vec<&Cond> = [Some(&rule.when), spec.when.as_ref()]
+    let conds: Vec<&Condition> = [Some(&rule.when), spec.when.as_ref()]
         .into_iter()
         .flatten()
         .collect();
@@ -137,9 +131,11 @@ fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
         ChangeSpec::Fixed(Change::Keep) => spec.setting.current,
         _ => None,
     };
-    let quantified = asked(&conds).iter().any(|(_, within)| within.is_some());
+    let quantified = condition_facts(&conds)
+        .iter()
+        .any(|(_, within)| within.is_some());
     let with = |how_many: usize| {
-        let read = |value: &Value| ways(value, how_many);
+        let read = |value: &Value| possible_readings(value, how_many);
         let mut slots = slots(&conds, if quantified { 2 } else { 1 }, read);
         if let Some(info) = value {
             slots.retain(|slot| slot.info.name != info.name);
@@ -165,7 +161,7 @@ fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
     })
 }
 
-/// One combination: the readings, and whether the facts are of this machine.
+/// One combination: the readings, and whether the facts are of this host.
 struct Case<'a> {
     rule: &'a Rule,
     spec: &'a AdviceSpec,
@@ -193,7 +189,7 @@ impl Case<'_> {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
         let mut readings = of.map(|slot| self.reading(slot));
         readings.any(|reading| {
-            here(reading, self.live)
+            is_observed_here(reading, self.live)
                 && reading
                     .value()
                     .is_some_and(|value| value.to_string() == wanted)
@@ -203,7 +199,7 @@ impl Case<'_> {
     /// Whether the conditions hold for every value of the facts that were not observed here.
     fn holds_whatever_was_not_seen(&self) -> bool {
         let not_seen: Vec<usize> = (0..self.slots.len())
-            .filter(|slot| !here(self.reading(*slot), self.live))
+            .filter(|slot| !is_observed_here(self.reading(*slot), self.live))
             .collect();
         let open: Vec<Slot> = not_seen
             .iter()
@@ -215,7 +211,8 @@ impl Case<'_> {
                 .iter()
                 .zip(values)
                 .for_each(|(slot, value)| chosen[*slot] = *value);
-            let (subject, facts) = examples::machine(self.rule, &machine(self.slots, &chosen));
+            let (subject, facts) =
+                examples::example_machine(self.rule, &machine(self.slots, &chosen));
             let conds = [Some(&self.rule.when), self.spec.when.as_ref()];
             conds
                 .into_iter()
@@ -224,20 +221,20 @@ impl Case<'_> {
         })
     }
 
-    /// The error in advice that was given; `None` if there is none.
+    /// What is wrong with given advice; `None` if nothing.
     fn wrong(&self, level: Level, advice: &Advice) -> Option<String> {
         let setting = advice.setting;
         if advice.change == Change::Keep {
             let losing = advice
                 .current
                 .value()
-                .is_some_and(|value| is_losing(setting, &word(value)));
+                .is_some_and(|value| is_losing(setting, &value_text(value)));
             return losing.then(|| format!("{} is called right", setting.name));
         }
-        if !setting.can_lose(advice.change.values()) {
+        if !setting.can_lose_data(advice.change.values()) {
             return None;
         }
-        if level != Level::Option || advice.risk != Risk::DataLossIfWrong {
+        if level != Level::Optional || advice.risk != Risk::DataLossIfWrong {
             return Some("it is more than an option, or said to be harmless".to_owned());
         }
         for value in advice
@@ -246,7 +243,7 @@ impl Case<'_> {
             .iter()
             .filter(|value| is_losing(setting, value))
         {
-            let entry = UNLOCKED_BY
+            let entry = REQUIRED_FACTS
                 .iter()
                 .find(|(of, what, _)| *of == setting.name && what == value);
             let Some((_, _, facts)) = entry else {
@@ -266,8 +263,8 @@ impl Case<'_> {
     }
 }
 
-fn holds(cond: &Cond, facts: &FactSet, subject: &Subject) -> bool {
-    BoundCondition::new(cond, facts, subject).truth() == Truth::True
+fn holds(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool {
+    BoundCondition::new(cond, facts, subject).truth() == Ternary::True
 }
 
 /// Visits every combination for each advice of a rule that could lose data. Returns how often it
@@ -278,7 +275,7 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
         let slots = deciding(rule, spec);
         let mut wrong = None;
         each(&slots, |chosen| {
-            let (subject, facts) = examples::machine(rule, &machine(&slots, chosen));
+            let (subject, facts) = examples::example_machine(rule, &machine(&slots, chosen));
             for live in [true, false] {
                 let case = Case {
                     rule,
@@ -287,11 +284,11 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
                     chosen,
                     live,
                 };
-                let finding = evaluate_one(
+                let finding = evaluate_rule(
                     rule,
                     &facts,
                     &subject,
-                    Circumstances {
+                    EvaluationOptions {
                         live,
                         traced: false,
                     },
@@ -321,11 +318,11 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
 #[test]
 #[ignore = "exhaustive"]
 fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
-    let (set, _) = RuleSet::parse(&builtin::files());
+    let (set, _) = RuleSet::parse(&builtin::builtin_files());
     let mut offered = 0;
     for rule in set.rules() {
         let given = visit(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
-        offered += if rule.level == Level::Option {
+        offered += if rule.level == Level::Optional {
             given
         } else {
             0
@@ -339,11 +336,11 @@ fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
 
 #[test]
 fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
-    let (set, _) = RuleSet::parse(&builtin::files());
-    for (name, value, _) in UNLOCKED_BY {
+    let (set, _) = RuleSet::parse(&builtin::builtin_files());
+    for (name, value, _) in REQUIRED_FACTS {
         let setting = settings::find(name).unwrap();
         let change = Change::Add(vec![(*value).to_owned()]);
-        assert!(setting.can_lose(change.values()), "{name} {value}");
+        assert!(setting.can_lose_data(change.values()), "{name} {value}");
         let offers = |spec: &AdviceSpec| match &spec.change {
             ChangeSpec::Fixed(change) => change.values().iter().any(|one| one == value),
             _ => false,
@@ -356,8 +353,8 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
     }
 }
 
-/// Critical rules that test whether a fact is known at all, so that an unreadable fact may silence
-/// them; and the justification.
+/// Critical rules that test `known`, so that an unreadable fact may silence them, with the
+/// justification.
 const SILENT_UNREAD: &[(&str, &str, &str)] = &[
     (
         "cache.override-on-disk",
@@ -367,18 +364,18 @@ const SILENT_UNREAD: &[(&str, &str, &str)] = &[
     ("cache.override-on-disk", "nvme.volatile_cache", "the same"),
 ];
 
-/// Every other test of an unknown fact is unknown, and a property states the consequence: unknown
-/// settles nothing.
+/// Every other test of an unknown fact is unknown, and a property states that unknown settles
+/// nothing.
 #[test]
 fn what_cannot_be_read_silences_no_critical_rule() {
-    let (set, _) = RuleSet::parse(&builtin::files());
+    let (set, _) = RuleSet::parse(&builtin::builtin_files());
     let critical = set
         .rules()
         .iter()
         .filter(|rule| rule.level == Level::Critical);
     let found: Vec<(&str, &str)> = critical
         .flat_map(|rule| {
-            asked(&[&rule.when])
+            condition_facts(&[&rule.when])
                 .into_iter()
                 .map(|(test, _)| (rule.id.as_str(), test))
         })

@@ -1,14 +1,14 @@
-//! The capabilities of a user's file, and what no such file can do.
+//! What a user's file can do, and what no such file can do.
 
 use proptest::prelude::*;
 
 use super::TODAY;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Source, Subject};
-use crate::rules::diagnostic::{FileDiags, Weight};
+use crate::rules::diagnostic::{FileDiagnostics, Severity};
 use crate::rules::{
-    Circumstances, Level, Override, Risk, Rule, RuleExamples, RuleFile, RuleSet, builtin,
-    evaluate_one,
+    EvaluationOptions, Level, LevelOverride, Risk, Rule, RuleExamples, RuleFile, RuleSet, builtin,
+    evaluate_rule,
 };
 
 fn file(name: &str, text: String) -> RuleFile {
@@ -18,12 +18,12 @@ fn file(name: &str, text: String) -> RuleFile {
     }
 }
 
-/// One file of a user's, alone.
-fn of_user(text: String) -> (RuleSet, Vec<FileDiags>) {
-    RuleSet::read((&[], RuleExamples::Read), &[file("user.toml", text)], TODAY)
+/// A single file of a user.
+fn of_user(text: String) -> (RuleSet, Vec<FileDiagnostics>) {
+    RuleSet::from_files((&[], RuleExamples::Read), &[file("user.toml", text)], TODAY)
 }
 
-/// A rule without a mistake.
+/// A rule without mistakes.
 fn good(id: &str) -> String {
     format!(
         r#"[[rule]]
@@ -73,7 +73,7 @@ when       = {{ all = [
 }
 
 /// All parts of a rule except its place.
-fn whole(rule: &Rule) -> String {
+fn rule_text(rule: &Rule) -> String {
     let rule = rule.clone();
     let examples: Vec<_> = rule
         .examples
@@ -90,7 +90,7 @@ fn whole(rule: &Rule) -> String {
     )
 }
 
-/// A rule that is damaged in one place, or intact.
+/// A rule damaged in one place, or intact.
 fn damaged() -> impl Strategy<Value = String> {
     let text = good("bad.rule");
     let inside = "[[rule]]\n".len()..text.len() - 1;
@@ -121,18 +121,17 @@ proptest! {
         text += level;
         let (set, found) = of_user(text);
         for id in &ids {
-            let kept = set.find(id).map(whole);
+            let kept = set.find(id).map(rule_text);
             let mut alone = of_user(good(id)).0.find(id).unwrap().clone();
             if id == "good.rule-0" {
                 alone.level = Level::Advice;
             }
-            prop_assert_eq!(kept, Some(whole(&alone)), "{}", found[0].render(false));
+            prop_assert_eq!(kept, Some(rule_text(&alone)), "{}", found[0].render(false));
         }
         prop_assert_eq!(set.overrides().len(), usize::from(!ids.is_empty()));
     }
 
-    /// A file that cannot be read as a whole was perhaps another rule: with one condition less it
-    /// would apply wrongly.
+    /// A file that cannot be read as a whole may lack conditions, and would then apply wrongly.
     #[test]
     fn a_rule_with_broken_syntax_is_never_used(at in 0..2000usize, with in proptest::sample::select(vec!["\"", "[", "{", "'", "\u{0}"])) {
         let mut text = good("bad.rule");
@@ -146,8 +145,8 @@ proptest! {
     }
 }
 
-/// Every level for every built-in rule: its advice stays the same, and options stay options, so
-/// that nothing that can lose data enters a plan.
+/// Every level for every built-in rule: its advice stays the same and optional stays optional, so
+/// nothing that can lose data enters a plan.
 #[test]
 fn no_level_changes_what_is_advised() {
     let builtin = RuleSet::builtin();
@@ -156,7 +155,7 @@ fn no_level_changes_what_is_advised() {
             format!(
                 "[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n",
                 rule.id,
-                level.word()
+                level.as_str()
             )
         };
         let text: String = builtin.rules().iter().map(say).collect();
@@ -168,13 +167,13 @@ fn no_level_changes_what_is_advised() {
         );
         for (rule, was) in set.rules().iter().zip(builtin.rules()) {
             assert_eq!(
-                whole(&Rule {
+                rule_text(&Rule {
                     level: was.level,
                     ..rule.clone()
                 }),
-                whole(was)
+                rule_text(was)
             );
-            let fixed = |level| matches!(level, Level::Option | Level::Keep);
+            let fixed = |level| matches!(level, Level::Optional | Level::Keep);
             assert!(
                 rule.level == was.level || !fixed(rule.level) && !fixed(was.level),
                 "{}",
@@ -184,10 +183,10 @@ fn no_level_changes_what_is_advised() {
                 .advise
                 .iter()
                 .any(|advice| advice.risk == Risk::DataLossIfWrong);
-            assert!(!can_lose || rule.level == Level::Option, "{}", rule.id);
+            assert!(!can_lose || rule.level == Level::Optional, "{}", rule.id);
         }
         for given in set.overrides() {
-            let Override {
+            let LevelOverride {
                 was, level: now, ..
             } = given;
             assert_eq!(
@@ -198,10 +197,11 @@ fn no_level_changes_what_is_advised() {
     }
 }
 
-/// The built-in rules that can lose data, as rules of a user's: none is accepted.
+/// Built-in rules that can lose data, as users' rules: none is accepted.
 #[test]
 fn a_users_rule_never_advises_what_can_lose_data() {
-    let (set, found) = RuleSet::read((&[], RuleExamples::Read), &builtin::files(), TODAY);
+    let (set, found) =
+        RuleSet::from_files((&[], RuleExamples::Read), &builtin::builtin_files(), TODAY);
     let risky = |rule: &&Rule| {
         rule.advise
             .iter()
@@ -216,7 +216,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
             .all(|diag| diag.message.contains("can lose data"))
     }));
 
-    // Nor through a fact, whose value is known only when the rule is evaluated.
+    // Nor through a fact, whose value is known only at evaluation.
     let text = good("user.from-fact").replace(
         "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
         "  setting = \"mount.options\"\n  add_from = \"mount.super_options\"",
@@ -225,33 +225,33 @@ fn a_users_rule_never_advises_what_can_lose_data() {
     assert!(found.is_empty(), "{}", found[0].render(false));
     let at = Subject::mount("/srv");
     let mut facts = FactSet::default();
-    facts.know(
+    facts.insert_known(
         &at,
         &mount::FSTYPE,
         "ext4".to_owned(),
         Source::file("/proc/self/mountinfo"),
     );
-    facts.know(
+    facts.insert_known(
         &at,
         &mount::BARRIER,
         mount::Barrier::Off,
         Source::file("/proc/self/mountinfo"),
     );
-    facts.know(
+    facts.insert_known(
         &at,
         &mount::SUPER_OPTIONS,
         vec!["nobarrier".to_owned()],
         Source::file("/proc/self/mountinfo"),
     );
     let as_option = Rule {
-        level: Level::Option,
+        level: Level::Optional,
         ..set.rules()[0].clone()
     };
-    let finding = evaluate_one(
+    let finding = evaluate_rule(
         &as_option,
         &facts,
         &at,
-        Circumstances {
+        EvaluationOptions {
             live: true,
             traced: false,
         },
@@ -267,23 +267,23 @@ fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
     let text = good("a.b")
         + "[[off]]\nrule = \"a.bb\"\nbecause = \"b\"\n[[override]]\nrule = \"a.b\"\nlevel = \"warning\"\nbecause = \"b\"\n";
     let (set, found) = of_user(text);
-    let said: Vec<(Weight, Option<&str>)> = found[0]
+    let said: Vec<(Severity, Option<&str>)> = found[0]
         .diags
         .iter()
-        .map(|diag| (diag.weight, diag.help.as_deref()))
+        .map(|diag| (diag.severity, diag.help.as_deref()))
         .collect();
     assert_eq!(
         said,
         [
-            (Weight::Remark, Some("did you mean `a.b`?")),
-            (Weight::Remark, Some("take it out, or give another level"))
+            (Severity::Remark, Some("did you mean `a.b`?")),
+            (Severity::Remark, Some("remove it, or give another level"))
         ]
     );
     assert_eq!((set.rules().len(), set.off().len()), (1, 0));
     assert_eq!((set.not_in_force().len(), set.remarks().len()), (0, 2));
     assert_eq!(
         set.remarks()[1],
-        "user.toml:47: no effect: `a.b` is `warning` already; take it out, or give another level"
+        "user.toml:47: no effect: `a.b` is `warning` already; remove it, or give another level"
     );
 }
 
@@ -292,7 +292,7 @@ fn one_rule_has_one_level() {
     let say = |level: &str| {
         format!("[[override]]\nrule = \"a.b\"\nlevel = \"{level}\"\nbecause = \"as we see it\"\n")
     };
-    let (set, found) = RuleSet::read(
+    let (set, found) = RuleSet::from_files(
         (&[], RuleExamples::Read),
         &[
             file("1.toml", good("a.b") + &say("critical")),
@@ -315,7 +315,7 @@ fn one_rule_has_one_level() {
     );
 }
 
-/// Words about options in a user's rule end up in commands and in lines of fstab.
+/// Option words of a user's rule end up in commands and in fstab.
 #[test]
 fn a_word_that_is_no_option_is_a_mistake() {
     let with = |setting: &str, change: &str| {
@@ -327,7 +327,7 @@ fn a_word_that_is_no_option_is_a_mistake() {
         of_user(text)
             .1
             .iter()
-            .flat_map(crate::rules::diagnostic::FileDiags::mistakes)
+            .flat_map(crate::rules::diagnostic::FileDiagnostics::mistakes)
             .count()
     };
     for (setting, change) in [
@@ -360,8 +360,8 @@ fn a_word_that_is_no_option_is_a_mistake() {
     }
 }
 
-/// A statement holds on its last day and no longer; then the rule is as it was written, and the run
-/// says so.
+/// A statement holds on its last day and no longer; then the rule is as written, and the run
+/// reports it.
 #[test]
 fn a_statement_ends_with_its_last_day() {
     let off = |until: &str| format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n");
@@ -402,16 +402,14 @@ fn a_statement_ends_with_its_last_day() {
             .map(|ended| ended.note().to_string())
             .collect();
         assert!(
-            said.iter()
-                .chain(&ended)
-                .any(|note| note.contains(&format!("until {day}"))),
+            said.iter().chain(&ended).any(|note| note.contains(day)),
             "{said:?} {ended:?}"
         );
         assert_eq!(ended.len(), usize::from(!holds));
     }
 }
 
-/// What is no day would be a statement without an end.
+/// An invalid day would make a statement without end.
 #[test]
 fn a_last_day_is_a_day() {
     for until in [

@@ -1,22 +1,22 @@
 //! The texts of the built-in rules, as far as `rules/STYLE.md` can be tested: lengths, numbers with
-//! units, and placeholders with something to print.
+//! units, placeholders that always print something.
 
 use super::super::examples;
-use super::super::model::{Example, Expect, Rule};
+use super::super::model::{Example, ExpectedOutcome, Rule};
 use super::super::{Outcome, RuleSet};
-use crate::facts::{KeyInfo, Reading, Scope, Why};
+use crate::facts::{KeyInfo, Reading, Scope, UnknownReason};
 
 /// The most characters of a rendered title, and of a question.
 const TITLE: usize = 70;
 /// The most words of a sentence.
 const SENTENCE: usize = 25;
 
-/// Units that stand after a number and a space.
+/// Units that follow a number and a space.
 const UNITS: [&str; 17] = [
     "%", "B", "kB", "MB", "GB", "TB", "KB", "KiB", "MiB", "GiB", "TiB", "ns", "us", "µs", "ms",
     "s", "rpm",
 ];
-/// Units in words, which stand nowhere after a number, with the symbol for each.
+/// Units as words, which never follow a number, with the symbol for each.
 const WORDY_UNITS: [(&str, &str); 10] = [
     ("per", "%"),
     ("percent", "%"),
@@ -29,7 +29,7 @@ const WORDY_UNITS: [(&str, &str); 10] = [
     ("megabytes", "MB or MiB"),
     ("gigabytes", "GB or GiB"),
 ];
-/// Words that have a better one.
+/// Words to replace.
 const WORDS: [(&str, &str); 3] = [
     ("platters", "hard disks"),
     ("spinning", "hard disks"),
@@ -73,7 +73,7 @@ fn rendered(
         let given = example.facts.iter().find(|(key, _)| key.id == fact.id);
         let value = given
             .and_then(|(_, reading)| reading.value())
-            .map(|value| fact.show(value));
+            .map(|value| fact.format_value(value));
         let shown = name(fact)
             .map(str::to_owned)
             .or(value)
@@ -85,7 +85,7 @@ fn rendered(
 fn applying(rule: &Rule) -> impl Iterator<Item = &Example> {
     rule.examples
         .iter()
-        .filter(|example| example.expect == Expect::Applies)
+        .filter(|example| example.expect == ExpectedOutcome::Applies)
 }
 
 /// The texts of a rule with the name of each, `{fact}` as written.
@@ -104,10 +104,10 @@ fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
     all.extend(
         rule.advise
             .iter()
-            .filter_map(|advice| Some(("price", advice.price.as_ref()?.source()))),
+            .filter_map(|advice| Some(("price", advice.tradeoff.as_ref()?.source()))),
     );
     for study in &rule.evidence {
-        all.push(("says", study.says.clone()));
+        all.push(("says", study.text.clone()));
         all.push(("caveat", study.caveat.clone()));
         all.extend(
             study
@@ -119,7 +119,7 @@ fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The sentences of a text: a word that ends with a mark ends one.
+/// A sentence ends with a word that ends with a mark.
 fn sentences(text: &str) -> Vec<Vec<&str>> {
     let ends = |word: &&str| {
         word.trim_end_matches(['"', '\'', ')', '”'])
@@ -129,8 +129,7 @@ fn sentences(text: &str) -> Vec<Vec<&str>> {
     words.split_inclusive(ends).map(<[&str]>::to_vec).collect()
 }
 
-/// What is wrong with the numbers and words of a text; commands between backticks are as their
-/// programs want them.
+/// What is wrong with numbers and words of a text; commands in backticks are exempt.
 fn slips(text: &str) -> Vec<String> {
     let mut slips = Vec::new();
     let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("CODE");
@@ -254,8 +253,8 @@ fn slips_are_found() {
     );
 }
 
-/// A title or reason whose fact is unknown prints `unknown`. So a rule applies only where the facts
-/// that it prints are known: without one of them none of its examples is of a rule that applies.
+/// A title or reason with an unknown fact prints `unknown`, so a rule applies only if the facts it
+/// prints are known.
 #[test]
 fn what_a_rule_prints_is_known_where_it_applies() {
     let mut unread = Vec::new();
@@ -275,10 +274,10 @@ fn what_a_rule_prints_is_known_where_it_applies() {
                 let mut without = example.clone();
                 for (key, reading) in &mut without.facts {
                     if key.id == fact.id {
-                        *reading = Reading::unknown(Why::NotCollected, "");
+                        *reading = Reading::unknown(UnknownReason::NotCollected, "");
                     }
                 }
-                if examples::finding(rule, &without).outcome == Outcome::Applies {
+                if examples::example_finding(rule, &without).outcome == Outcome::Applies {
                     unread.push(format!(
                         "{}: applies with {} unknown, which it prints",
                         rule.id, fact.name

@@ -1,22 +1,22 @@
-//! Every machine that some conditions distinguish, as examples: each of their facts with each value
-//! that their tests distinguish, and unknown, in every combination.
-//!
-//! A quantifier has as many elements as requested, each with facts of its own. If there are too
-//! many combinations, the machines are those of a rule's own examples with every two facts changed.
+//! Every host that some conditions distinguish, as examples: each fact with each distinguished
+//! value, and unknown. With too many combinations, the rule's own examples with every two facts
+//! changed are used.
 
 use std::collections::BTreeMap;
 
-use crate::facts::{KeyInfo, Reading, Source, Value, Why};
-use crate::rules::model::{Cond, Example, ExampleStack, Expect, Given, Relation, Rule, Test};
+use crate::facts::{KeyInfo, Reading, Source, UnknownReason, Value};
+use crate::rules::model::{
+    Condition, Example, ExampleFact, ExampleStack, ExpectedOutcome, Relation, Rule, Test,
+};
 use crate::rules::needs::domain;
 
-/// The largest number of combinations that is visited.
+/// The largest number of combinations visited.
 const MOST: usize = 60_000;
 
-/// The place of a fact: in the subject and its links, or in an element of its stack.
+/// The place of a fact: the subject and its links, or an element of its stack.
 type Place = Option<(Relation, usize)>;
 
-/// A fact with all its possible readings, as far as they are visited.
+/// A fact with its possible readings.
 pub struct Slot {
     pub info: &'static KeyInfo,
     place: Place,
@@ -33,7 +33,7 @@ impl Slot {
         }
     }
 
-    /// The same without the unknown readings, which are last.
+    /// Without the unknown readings, which are last.
     pub fn only_known(&self) -> Self {
         let known = self
             .readings
@@ -47,22 +47,22 @@ impl Slot {
     }
 }
 
-/// The facts that conditions look up, each with its place.
-pub fn asked<'c>(conds: &[&'c Cond]) -> Vec<(&'c Test, Option<Relation>)> {
+/// The facts in conditions, each with its place.
+pub fn condition_facts<'c>(conds: &[&'c Condition]) -> Vec<(&'c Test, Option<Relation>)> {
     fn walk<'c>(
-        cond: &'c Cond,
+        cond: &'c Condition,
         within: Option<Relation>,
         found: &mut Vec<(&'c Test, Option<Relation>)>,
     ) {
         match cond {
-            Cond::All(kids) | Cond::Any(kids) => {
+            Condition::All(kids) | Condition::Any(kids) => {
                 kids.iter().for_each(|kid| walk(kid, within, found));
             }
-            Cond::Not(kid) => walk(kid, within, found),
-            Cond::Every(relation, kid) | Cond::Some(relation, kid) => {
+            Condition::Not(kid) => walk(kid, within, found),
+            Condition::Every(relation, kid) | Condition::Some(relation, kid) => {
                 walk(kid, Some(*relation), found);
             }
-            Cond::Fact(test) => {
+            Condition::Fact(test) => {
                 found.push((
                     test,
                     within.filter(|relation| relation.scope() == test.fact.scope),
@@ -78,27 +78,27 @@ pub fn asked<'c>(conds: &[&'c Cond]) -> Vec<(&'c Test, Option<Relation>)> {
 }
 
 /// The values of each fact that some conditions distinguish.
-pub fn values(conds: &[&Cond]) -> BTreeMap<&'static str, Vec<Value>> {
+pub fn values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
     let mut tests: BTreeMap<&'static str, Vec<&Test>> = BTreeMap::new();
-    for (test, _) in asked(conds) {
+    for (test, _) in condition_facts(conds) {
         tests.entry(test.fact.name).or_default().push(test);
     }
     tests
         .into_iter()
-        .map(|(fact, tests)| (fact, domain::values(&tests)))
+        .map(|(fact, tests)| (fact, domain::distinct_values(&tests)))
         .collect()
 }
 
-/// Each fact of the conditions, with so many elements per quantifier, and the readings that `read`
-/// makes of each of its values.
+/// One slot per fact, with so many elements per quantifier, and the readings that `read` makes of
+/// each value.
 pub fn slots(
-    conds: &[&Cond],
+    conds: &[&Condition],
     elements: usize,
     read: impl Fn(&Value) -> Vec<Reading<Value>>,
 ) -> Vec<Slot> {
     let values = values(conds);
     let mut slots: Vec<Slot> = Vec::new();
-    for (test, within) in asked(conds) {
+    for (test, within) in condition_facts(conds) {
         let places: Vec<Place> = match within {
             Some(relation) => (0..elements)
                 .map(|element| Some((relation, element)))
@@ -127,22 +127,22 @@ pub fn slots(
     slots
 }
 
-pub fn seen(value: &Value) -> Vec<Reading<Value>> {
+pub fn observed_reading(value: &Value) -> Vec<Reading<Value>> {
     vec![Reading::known(value.clone(), Source::file("/a/file"))]
 }
 
 pub fn unknown() -> Reading<Value> {
-    Reading::unknown(Why::Denied, "not read")
+    Reading::unknown(UnknownReason::Denied, "not read")
 }
 
-/// The number of combinations; [`usize::MAX`] for more than can be counted.
+/// [`usize::MAX`] for more than can be counted.
 pub fn combinations(slots: &[Slot]) -> usize {
     slots.iter().fold(1, |product, slot| {
         product.saturating_mul(slot.readings.len())
     })
 }
 
-/// Visits every combination, as an index of readings per slot, until one is rejected.
+/// Visits combinations, as an index of readings per slot, until one is rejected.
 pub fn each(slots: &[Slot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
     let mut chosen = vec![0; slots.len()];
     loop {
@@ -158,30 +158,30 @@ pub fn each(slots: &[Slot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
     }
 }
 
-/// The machine of one combination.
+/// The example host of one combination.
 pub fn machine(slots: &[Slot], chosen: &[usize]) -> Example {
     let mut example = Example {
         name: String::new(),
         facts: Vec::new(),
         stack: None,
-        expect: Expect::Applies,
+        expect: ExpectedOutcome::Applies,
         advise: None,
         line: 0,
     };
     for (slot, &choice) in slots.iter().zip(chosen) {
-        let given: Given = (slot.info, slot.readings[choice].clone());
+        let given: ExampleFact = (slot.info, slot.readings[choice].clone());
         let Some((relation, element)) = slot.place else {
             example.facts.push(given);
             continue;
         };
-        let elements = of(example.stack.get_or_insert_default(), relation);
+        let elements = stack_slots(example.stack.get_or_insert_default(), relation);
         elements.resize(elements.len().max(element + 1), Vec::new());
         elements[element].push(given);
     }
     example
 }
 
-fn of(stack: &mut ExampleStack, relation: Relation) -> &mut Vec<Vec<Given>> {
+fn stack_slots(stack: &mut ExampleStack, relation: Relation) -> &mut Vec<Vec<ExampleFact>> {
     match relation {
         Relation::Leaf => &mut stack.leaves,
         Relation::Layer => &mut stack.layers,
@@ -189,19 +189,20 @@ fn of(stack: &mut ExampleStack, relation: Relation) -> &mut Vec<Vec<Given>> {
     }
 }
 
-/// Visits the machines that these conditions distinguish, with one and with two elements per
-/// quantifier. If there are too many, visits the examples with every two facts read otherwise. Ends
-/// when one is rejected.
-pub fn visit(conds: &[&Cond], rule: &Rule, mut visit: impl FnMut(&Example) -> bool) -> bool {
-    let quantified = asked(conds).iter().any(|(_, within)| within.is_some());
+/// Visits the hosts that these conditions distinguish, with one and two elements per quantifier, or
+/// the examples with every two facts changed if there are too many. Ends when one is rejected.
+pub fn visit(conds: &[&Condition], rule: &Rule, mut visit: impl FnMut(&Example) -> bool) -> bool {
+    let quantified = condition_facts(conds)
+        .iter()
+        .any(|(_, within)| within.is_some());
     for elements in 1..=(if quantified { 2 } else { 1 }) {
-        let slots = slots(conds, elements, seen);
+        let slots = slots(conds, elements, observed_reading);
         let fine = if combinations(&slots) <= MOST {
             each(&slots, |chosen| visit(&machine(&slots, chosen)))
         } else {
             rule.examples
                 .iter()
-                .all(|example| around(example, conds, &mut visit))
+                .all(|example| examples_around(example, conds, &mut visit))
         };
         if !fine {
             return false;
@@ -210,15 +211,19 @@ pub fn visit(conds: &[&Cond], rule: &Rule, mut visit: impl FnMut(&Example) -> bo
     true
 }
 
-/// The example with every two of its facts read otherwise.
-fn around(example: &Example, conds: &[&Cond], visit: &mut impl FnMut(&Example) -> bool) -> bool {
+/// The example with every two facts changed.
+fn examples_around(
+    example: &Example,
+    conds: &[&Condition],
+    visit: &mut impl FnMut(&Example) -> bool,
+) -> bool {
     let values = values(conds);
-    let readings = |(info, _): &Given| -> Vec<Reading<Value>> {
+    let readings = |(info, _): &ExampleFact| -> Vec<Reading<Value>> {
         values
             .get(info.name)
             .into_iter()
             .flatten()
-            .flat_map(seen)
+            .flat_map(observed_reading)
             .chain([unknown()])
             .collect()
     };
@@ -242,8 +247,8 @@ fn around(example: &Example, conds: &[&Cond], visit: &mut impl FnMut(&Example) -
 }
 
 /// Every fact that an example gives.
-pub fn givens(example: &mut Example) -> Vec<&mut Given> {
-    let mut given: Vec<&mut Given> = example.facts.iter_mut().collect();
+pub fn givens(example: &mut Example) -> Vec<&mut ExampleFact> {
+    let mut given: Vec<&mut ExampleFact> = example.facts.iter_mut().collect();
     if let Some(stack) = &mut example.stack {
         for elements in [&mut stack.leaves, &mut stack.layers, &mut stack.mounts] {
             given.extend(elements.iter_mut().flatten());

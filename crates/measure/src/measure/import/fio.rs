@@ -1,29 +1,23 @@
-//! fio's JSON (`--output-format=json`): per job the rate of flushes, the number in flight, and the
-//! duration of one.
-//!
-//! Rate and latency are independent: one is the other's inverse only where a job flushes one at a
-//! time without pauses. The output does not say that fio aggregated several jobs
-//! (`group_reporting`), and names such a row after its first job with the options of its last. The
-//! options are therefore checked against the counters. `sync.total_ios` counts `fsync` alone and
-//! not `fdatasync`; the samples of the latency count both. A job without any flush says nothing
-//! about commits. With `sync=` the write is the flush (HOWTO of fio, `sync` and `lat_ns`; stat.c).
+//! fio's JSON (`--output-format=json`): flush rate, number in flight and latency of each job. The
+//! rate is the inverse of the latency only for one flush at a time without pauses.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::run::{Imported, ImportedRow, implausible};
-use crate::measure::group::Group;
+use super::run::{ImportedRow, ImportedRun, implausible_rate_remark};
+use crate::measure::source_section::SourceSection;
 use crate::text::{self, json};
 
-/// The runs, or the error in them; `None` for a text that is no JSON of fio.
-pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
-    // Warnings stand before the document, and nothing behind it: two runs in one file are not one
-    // of them.
-    let (document, _) = json::first(input).filter(|(_, behind)| behind.trim_ascii().is_empty())?;
+/// `None` if the input is not fio's JSON.
+pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
+    // fio prints warnings before the document and nothing after it; text behind it means two runs
+    // in one file, which are not one result.
+    let (document, _) =
+        json::first_object(input).filter(|(_, behind)| behind.trim_ascii().is_empty())?;
     let version = document.get("fio version")?;
     let Some(jobs) = document.get("jobs").and_then(Value::as_array) else {
-        return Some(Err("this JSON of fio has no jobs".to_owned()));
+        return Some(Err("this fio JSON has no jobs".to_owned()));
     };
     let global = document.get("global options");
     let jobs: Vec<JobStatistics> = jobs
@@ -33,47 +27,50 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
     let rows: Vec<ImportedRow> = jobs.iter().filter_map(|job| job.row.clone()).collect();
     let flushed: Vec<(&JobStatistics, &ImportedRow, f64)> = jobs
         .iter()
-        .filter(|job| job.flushes)
+        .filter(|job| job.has_flushes)
         .filter_map(|job| Some((job, job.row.as_ref()?, job.row.as_ref()?.per_second?)))
         .collect();
     let dry: BTreeSet<&str> = jobs
         .iter()
-        .filter(|job| !job.flushes)
+        .filter(|job| !job.has_flushes)
         .map(|job| job.name.as_str())
         .collect();
     let mut remarks: Vec<String> =
-        implausible(&rows, |row| flushed.iter().any(|(_, of, _)| *of == row))
+        implausible_rate_remark(&rows, |row| flushed.iter().any(|(_, of, _)| *of == row))
             .into_iter()
             .collect();
     if !dry.is_empty() {
         remarks.push(format!(
-            "{} flushed nothing (no fsync=, fdatasync= or sync=, or too few writes), so its figures say nothing of commits.",
+            "{} flushed nothing (no fsync=, fdatasync= or sync=, or too few writes): no figures for commits.",
             dry.into_iter().collect::<Vec<_>>().join(", ")
         ));
     }
-    let beside = jobs.iter().filter(|job| job.companions > 1).count();
+    let beside = jobs.iter().filter(|job| job.concurrent_results > 1).count();
     if beside > 1 {
         remarks.push(format!(
-            "{beside} jobs ran beside others (numjobs=, or no stonewall), so a row is one among several."
+            "{beside} jobs ran at the same time as others (numjobs=, or no stonewall): no row had the disk to itself."
         ));
     }
     let alone = flushed
         .iter()
-        .filter(|(job, row, _)| job.companions == 1 && row.at_a_time == Some(1));
+        .filter(|(job, row, _)| job.concurrent_results == 1 && row.at_a_time == Some(1));
     let sentence = match alone.max_by(|a, b| a.2.total_cmp(&b.2)) {
         Some((_, row, rate)) => {
             format!(
-                "{} flushed {} times per second there; one figure has no interval: measure here.",
+                "{} made {} flushes/s there; one figure has no interval: measure here.",
                 row.name,
-                text::rounded(*rate)
+                text::round_grouped(*rate)
             )
         }
-        None if flushed.is_empty() => "No job flushed anything, so nothing follows for a server.".to_owned(),
-        None => "No job flushed alone and one at a time, as a session commits, so no rate is that of a session: measure here."
-            .to_owned(),
+        None if flushed.is_empty() => {
+            "No job flushed anything: no conclusion for a server.".to_owned()
+        }
+        None => {
+            "No job flushed alone and one at a time, as one client does: measure here.".to_owned()
+        }
     };
-    Some(Ok(vec![Imported {
-        tool: text::safe(version.as_str().unwrap_or("fio").as_bytes()),
+    Some(Ok(vec![ImportedRun {
+        tool: text::display_safe(version.as_str().unwrap_or("fio").as_bytes()),
         budget: if jobs.len() == 1 {
             "1 job".to_owned()
         } else {
@@ -85,14 +82,13 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
     }]))
 }
 
-/// One of fio's results: of a job, or of several aggregated ones.
+/// One result of fio: a job, or several aggregated jobs.
 struct JobStatistics {
     name: String,
-    /// Whether anything was flushed.
-    flushes: bool,
-    /// The number of results of the same time, including this one: jobs of a group run together.
-    companions: usize,
-    /// `None` where it is not about writing.
+    has_flushes: bool,
+    /// Results of the same group, including this one: jobs of a group run together.
+    concurrent_results: usize,
+    /// `None` if the job does not write.
     row: Option<ImportedRow>,
 }
 
@@ -110,8 +106,8 @@ impl JobStatistics {
             Some(flushes) => flushes > 0.0 || options.is_sync,
             None => !options.flush_every.is_empty() || options.is_sync,
         };
-        let name = text::safe(name.and_then(Value::as_str).unwrap_or("job").as_bytes());
-        // As many results with its name as it should have processes: they were not aggregated.
+        let name = text::display_safe(name.and_then(Value::as_str).unwrap_or("job").as_bytes());
+        // As many results of this name as configured processes: not aggregated.
         let processes = if of_name == 1 { options.processes } else { 1 };
         let row = job.get("write").map(|writes| {
             let per_second = seen
@@ -125,31 +121,31 @@ impl JobStatistics {
                 .and_then(|sync| sync.get("lat_ns")?.get("percentile"));
             let percentiles = of_flushes.or(of_writes.filter(|_| options.is_sync));
             ImportedRow {
-                group: Group::Job,
+                group: SourceSection::Job,
                 name: name.clone(),
                 per_second,
-                at_a_time: seen.at_a_time(&options, processes),
+                at_a_time: seen.in_flight(&options, processes),
                 percentiles_us: percentiles
                     .and_then(Value::as_object)
-                    .map(in_micros)
+                    .map(percentiles_in_micros)
                     .unwrap_or_default(),
                 missing: per_second.is_none().then(|| "wrote nothing".to_owned()),
             }
         });
         Self {
             name,
-            flushes,
-            companions: of_group.count(),
+            has_flushes: flushes,
+            concurrent_results: of_group.count(),
             row,
         }
     }
 }
 
-/// The options of a job; its own ones override the global ones. For an aggregate, the options of
-/// one of its jobs.
+/// Options of a job, which override the global ones. For an aggregate: the options of its last job.
 struct JobOptions {
-    /// The number of operations before a flush is due, for each kind of flush that is configured.
+    /// Operations per flush, for each configured kind of flush.
     flush_every: Vec<u64>,
+    /// With `sync=` each write is the flush (HOWTO of fio, `sync` and `lat_ns`; stat.c).
     is_sync: bool,
     processes: u64,
     depth: u64,
@@ -162,7 +158,7 @@ impl JobOptions {
             own.and_then(|of| of.get(name))
                 .or_else(|| global.and_then(|of| of.get(name)))
         };
-        let count = |name: &str| option(name).and_then(number).unwrap_or(0);
+        let count = |name: &str| option(name).and_then(option_number).unwrap_or(0);
         let sync = option("sync").and_then(Value::as_str).unwrap_or("0");
         Self {
             flush_every: ["fsync", "fdatasync"]
@@ -177,18 +173,17 @@ impl JobOptions {
     }
 }
 
-/// The counters; `None` where this version of fio lacks them.
+/// Counters of a result; `None` if this version of fio lacks them.
 struct IoCounters {
-    /// Writes per second.
     writes_per_second: Option<f64>,
     operations: f64,
-    /// Separate flushes, without those of `sync=`.
+    /// Separate flushes, without those of `sync=`. From the latency samples: `sync.total_ios`
+    /// counts `fsync` alone, not `fdatasync`.
     flushes: Option<f64>,
     seconds: f64,
-    /// The average number in flight: the sum of their times, divided by the elapsed time.
-    busy: f64,
-    /// Whether no more than one was ever queued, as with a synchronous engine, whatever its
-    /// configured depth.
+    /// Average number in flight: sum of the latencies divided by the elapsed time.
+    mean_in_flight: f64,
+    /// True if never more than one was queued, as with a synchronous engine, whatever `iodepth` is.
     is_queued_singly: bool,
 }
 
@@ -215,7 +210,7 @@ impl IoCounters {
             operations: count("write") + count("read"),
             flushes,
             seconds,
-            busy: if seconds > 0.0 { took / seconds } else { 0.0 },
+            mean_in_flight: if seconds > 0.0 { took / seconds } else { 0.0 },
             is_queued_singly: levels.is_some_and(|levels| !levels.is_empty() && !deeper(levels)),
         }
     }
@@ -229,12 +224,12 @@ impl IoCounters {
             Some(flushes) => Some(flushes / self.seconds),
             None => self
                 .writes_per_second
-                .map(|rate| rate / self.every(options)),
+                .map(|rate| rate / self.writes_per_flush(options)),
         }
     }
 
-    /// Writes per flush, where flushes were not counted.
-    fn every(&self, options: &JobOptions) -> f64 {
+    /// Writes per flush; 1 if flushes were counted.
+    fn writes_per_flush(&self, options: &JobOptions) -> f64 {
         let is_told = self.flushes.is_none() && !options.is_sync;
         options
             .flush_every
@@ -244,9 +239,9 @@ impl IoCounters {
             .map_or(1.0, |every| *every as f64)
     }
 
-    /// The number according to the options, unless the counters show that the options are not those
-    /// of the whole aggregate.
-    fn at_a_time(&self, options: &JobOptions, processes: u64) -> Option<u64> {
+    /// The configured number, unless the counters contradict it. fio does not mark aggregated jobs
+    /// (`group_reporting`): their row has the name of the first job and the options of the last.
+    fn in_flight(&self, options: &JobOptions, processes: u64) -> Option<u64> {
         let count = processes.saturating_mul(if self.is_queued_singly {
             1
         } else {
@@ -262,14 +257,14 @@ impl IoCounters {
         let is_told = self
             .flushes
             .is_none_or(|flushes| (flushes - due).abs() <= slack);
-        // Where flushes are queued too, they count besides the writes.
+        // Where flushes are queued too, they count in addition to the writes.
         let most = if count == 1 { 1.2 } else { 2.2 * count as f64 };
-        (is_told && self.busy <= most).then_some(count)
+        (is_told && self.mean_in_flight <= most).then_some(count)
     }
 }
 
 /// Options are strings in fio's JSON; an option without a value is 1.
-fn number(value: &Value) -> Option<u64> {
+fn option_number(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) if text.is_empty() => Some(1),
         Value::String(text) => text.parse().ok(),
@@ -277,8 +272,8 @@ fn number(value: &Value) -> Option<u64> {
     }
 }
 
-/// `{"50.000000": 123456}` in nanoseconds, by rising percent.
-fn in_micros(percentiles: &Map<String, Value>) -> Vec<(f64, f64)> {
+/// `{"50.000000": 123456}` in nanoseconds → `(percent, µs)`, ascending.
+fn percentiles_in_micros(percentiles: &Map<String, Value>) -> Vec<(f64, f64)> {
     let pair =
         |(percent, ns): (&String, &Value)| Some((percent.parse::<f64>().ok()?, ns.as_f64()? / 1e3));
     let mut pairs: Vec<(f64, f64)> = percentiles.iter().filter_map(pair).collect();

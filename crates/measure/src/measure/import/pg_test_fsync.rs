@@ -1,41 +1,48 @@
-//! `pg_test_fsync`'s text: that of 2011 without microseconds (2,000 operations per test), and those
-//! since 9.3, with `n/a` for methods that the build lacks and `n/a*` for those that the file system
-//! refuses with O_DIRECT (src/bin/pg_test_fsync/pg_test_fsync.c).
-//!
-//! Columns differ between releases, so lines are read by tokens. The open methods are always
-//! measured with O_DIRECT and with one flush per write. No current server does that, so their rows
-//! are no evidence.
+//! `pg_test_fsync`'s text: the format of 2011 without microseconds, and those since 9.3
+//! (src/bin/pg_test_fsync/pg_test_fsync.c). Columns differ between releases, so lines are read by
+//! tokens.
 
-use super::run::{Imported, ImportedRow, implausible};
-use crate::measure::group::Group;
+use super::run::{ImportedRow, ImportedRun, implausible_rate_remark};
+use crate::measure::source_section::SourceSection;
 use crate::text;
 
-/// By how much a bigger write may be faster before it is remarked.
-const NOISE: f64 = 1.05;
+/// A larger write may be this much faster before it is remarked.
+const NOISE_RATIO: f64 = 1.05;
 
-/// The headings, by their beginnings.
-const HEADINGS: &[(&str, Group)] = &[
-    ("Compare file sync methods using one", Group::OneWrite),
-    ("Compare file sync methods using two", Group::TwoWrites),
-    ("Compare open_sync with different", Group::Sizes),
-    ("Test if fsync on non-write", Group::OtherDescriptor),
-    ("Non-sync", Group::NotSynced),
-    ("Non-Sync", Group::NotSynced),
+/// Beginnings of the section headings.
+const HEADINGS: &[(&str, SourceSection)] = &[
+    (
+        "Compare file sync methods using one",
+        SourceSection::OneWrite,
+    ),
+    (
+        "Compare file sync methods using two",
+        SourceSection::TwoWrites,
+    ),
+    ("Compare open_sync with different", SourceSection::Sizes),
+    ("Test if fsync on non-write", SourceSection::OtherDescriptor),
+    ("Non-sync", SourceSection::NotSynced),
+    ("Non-Sync", SourceSection::NotSynced),
 ];
 
-/// Looks through a text; a page may hold several runs. An error says what to do about one that is
-/// not in English.
-pub fn read(input: &str) -> Result<Vec<Imported>, &'static str> {
+/// All runs of a text, which may hold several. The error says how to get English output.
+pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
     let lines: Vec<&str> = input.lines().map(str::trim).collect();
-    let starts: Vec<usize> = (0..lines.len()).filter(|at| begins(&lines, *at)).collect();
+    let starts: Vec<usize> = (0..lines.len())
+        .filter(|at| is_run_start(&lines, *at))
+        .collect();
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let mut runs = Vec::new();
     for (start, end) in starts.iter().zip(ends) {
         let lines = lines.get(*start..end).unwrap_or_default();
-        let rows = rows(lines);
+        let rows = parse_rows(lines);
         if !rows.is_empty() {
-            runs.push(run(
-                lines.first().copied().and_then(budget).unwrap_or_default(),
+            runs.push(imported_run(
+                lines
+                    .first()
+                    .copied()
+                    .and_then(parse_budget)
+                    .unwrap_or_default(),
                 rows,
             ));
         }
@@ -44,34 +51,32 @@ pub fn read(input: &str) -> Result<Vec<Imported>, &'static str> {
         .iter()
         .any(|line| is_marker(line) && !line.starts_with(MARKER));
     if runs.is_empty() && is_foreign {
-        Err(FOREIGN)
+        Err(NOT_ENGLISH)
     } else {
         Ok(runs)
     }
 }
 
-/// What to do about a text in another language.
-const FOREIGN: &str = "this text of pg_test_fsync is not in English: run LC_ALL=C pg_test_fsync";
+const NOT_ENGLISH: &str = "this pg_test_fsync text is not in English: run LC_ALL=C pg_test_fsync";
 
-/// The second line of every run.
+/// Second line of every run.
 const MARKER: &str = "O_DIRECT supported on this platform";
 
-/// The same in any language: the names in it are never translated.
+/// The marker in any language: these names are never translated.
 fn is_marker(line: &str) -> bool {
     ["O_DIRECT", "open_datasync", "open_sync"]
         .iter()
         .all(|name| line.contains(name))
 }
 
-/// Whether a run begins there, with its time per test or, in a quotation without it, with the
-/// marker.
-fn begins(lines: &[&str], at: usize) -> bool {
+/// A run begins with its time per test; a quotation without that, with the marker.
+fn is_run_start(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
-    budget(line).is_some() || (at == 0 && line.starts_with(MARKER))
+    parse_budget(line).is_some() || (at == 0 && line.starts_with(MARKER))
 }
 
-/// The rows of a run, under its headings. Other lines are skipped: pages quote, and cut.
-fn rows(lines: &[&str]) -> Vec<ImportedRow> {
+/// Rows of a run, by section. Other lines are skipped: web pages quote and cut.
+fn parse_rows(lines: &[&str]) -> Vec<ImportedRow> {
     let (mut rows, mut group) = (Vec::new(), None);
     for line in lines {
         if let Some((_, of)) = HEADINGS
@@ -81,22 +86,22 @@ fn rows(lines: &[&str]) -> Vec<ImportedRow> {
             group = Some(*of);
             continue;
         }
-        rows.extend(group.and_then(|group| row(line, group)));
+        rows.extend(group.and_then(|group| parse_row(line, group)));
     }
     rows
 }
 
 /// `5 seconds per test`, `1 second per test`, `2000 operations per test`.
-fn budget(line: &str) -> Option<String> {
+fn parse_budget(line: &str) -> Option<String> {
     let (count, rest) = line.split_once(' ')?;
     let known = ["seconds per test", "second per test", "operations per test"].contains(&rest);
     (known && count.parse::<u64>().is_ok()).then(|| line.to_owned())
 }
 
-fn row(line: &str, group: Group) -> Option<ImportedRow> {
+fn parse_row(line: &str, group: SourceSection) -> Option<ImportedRow> {
     let named = |name: &str| {
         let name: Vec<&str> = name.split_whitespace().collect();
-        (!name.is_empty()).then(|| text::safe(name.join(" ").as_bytes()))
+        (!name.is_empty()).then(|| text::display_safe(name.join(" ").as_bytes()))
     };
     let of = |name, per_second, missing: Option<&str>| ImportedRow {
         group,
@@ -114,6 +119,7 @@ fn row(line: &str, group: Group) -> Option<ImportedRow> {
             .filter(|rate| rate.is_finite() && *rate >= 0.0)?;
         return Some(of(named(name)?, Some(rate), None));
     }
+    // `n/a*`: the file system refuses O_DIRECT. `n/a`: the build lacks the method.
     if let Some(name) = line.strip_suffix("n/a*") {
         return Some(of(named(name)?, None, Some("O_DIRECT was refused")));
     }
@@ -122,9 +128,9 @@ fn row(line: &str, group: Group) -> Option<ImportedRow> {
         .map(|name| of(name, None, Some("not in this build")))
 }
 
-fn run(budget: String, rows: Vec<ImportedRow>) -> Imported {
+fn imported_run(budget: String, rows: Vec<ImportedRow>) -> ImportedRun {
     let tool = "pg_test_fsync".to_owned();
-    let mut imported = Imported {
+    let mut imported = ImportedRun {
         tool,
         budget,
         rows,
@@ -132,72 +138,86 @@ fn run(budget: String, rows: Vec<ImportedRow>) -> Imported {
         sentence: String::new(),
     };
     imported.remarks = remarks(&imported);
-    imported.sentence = sentence(&imported);
+    imported.sentence = conclusion(&imported);
     imported
 }
 
-fn rate(run: &Imported, group: Group, name: &str) -> Option<f64> {
+fn rate(run: &ImportedRun, group: SourceSection, name: &str) -> Option<f64> {
     run.row(group, name)?.per_second.filter(|rate| *rate > 0.0)
 }
 
-fn remarks(run: &Imported) -> Vec<String> {
-    let mut remarks: Vec<String> = implausible(&run.rows, |row| row.group != Group::NotSynced)
-        .into_iter()
-        .collect();
-    for row in run.rows.iter().filter(|row| row.group == Group::OneWrite) {
-        let two = rate(run, Group::TwoWrites, &row.name);
+fn remarks(run: &ImportedRun) -> Vec<String> {
+    let mut remarks: Vec<String> =
+        implausible_rate_remark(&run.rows, |row| row.group != SourceSection::NotSynced)
+            .into_iter()
+            .collect();
+    for row in run
+        .rows
+        .iter()
+        .filter(|row| row.group == SourceSection::OneWrite)
+    {
+        let two = rate(run, SourceSection::TwoWrites, &row.name);
         if let Some((one, two)) = row
             .per_second
             .zip(two)
-            .filter(|(one, two)| *two > NOISE * one)
+            .filter(|(one, two)| *two > NOISE_RATIO * one)
         {
             remarks.push(format!(
-                "two writes with {} were faster ({}/s) than one ({}/s), which the amount written does not explain: \
+                "two writes with {} were faster ({}/s) than one ({}/s), although they write more: \
                  the figures depend on more than the method.",
                 row.name,
-                text::rounded(two),
-                text::rounded(one)
+                text::round_grouped(two),
+                text::round_grouped(one)
             ));
         }
     }
+    // pg_test_fsync always uses O_DIRECT for the open methods and flushes after every write; no
+    // server does so by default, so these rows are no evidence.
     if run
         .rows
         .iter()
         .any(|row| row.name.starts_with("open_") && row.per_second.is_some())
     {
         remarks.push(
-            "the open methods were measured with O_DIRECT, which servers since 16 do not use, nor older ones that \
-             somebody could replicate from."
+            "the open methods used O_DIRECT here; servers do so only up to version 15, and only with \
+             wal_level = minimal."
                 .to_owned(),
         );
     }
-    if !run.rows.iter().any(|row| row.group == Group::NotSynced) {
-        remarks.push("it ended before its last section.".to_owned());
+    if !run
+        .rows
+        .iter()
+        .any(|row| row.group == SourceSection::NotSynced)
+    {
+        remarks.push("the output ends before its last section.".to_owned());
     }
     remarks
 }
 
-/// The conclusion: the default stays, because nothing here is evidence against it.
-fn sentence(run: &Imported) -> String {
-    let Some(default) = rate(run, Group::OneWrite, "fdatasync") else {
-        return "There is no figure for fdatasync, the default on Linux, so nothing follows for a server."
+/// The default stays: nothing in this output is evidence against it.
+fn conclusion(run: &ImportedRun) -> String {
+    let Some(default) = rate(run, SourceSection::OneWrite, "fdatasync") else {
+        return "No figure for fdatasync, the default on Linux: no conclusion for a server."
             .to_owned();
     };
     let costs = format!(
-        "fdatasync made {} commits per second there",
-        text::rounded(default)
+        "fdatasync made {} commits/s there",
+        text::round_grouped(default)
     );
     let gain = |group| Some(rate(run, group, "fsync")? / rate(run, group, "fdatasync")?);
-    let gains = [gain(Group::OneWrite), gain(Group::TwoWrites)];
+    let gains = [
+        gain(SourceSection::OneWrite),
+        gain(SourceSection::TwoWrites),
+    ];
     let least = gains
         .into_iter()
         .flatten()
         .reduce(f64::min)
         .filter(|_| gains.iter().all(Option::is_some));
     match least {
-        Some(least) if least > NOISE => format!(
-            "{costs}; fsync made more with one and with two writes, but one figure per method has no interval: measure here."
+        Some(least) if least > NOISE_RATIO => format!(
+            "{costs}; fsync was faster with one and with two writes, but one figure per method has no interval: measure here."
         ),
-        _ => format!("{costs}; nothing in it argues for another method."),
+        _ => format!("{costs}; nothing here favours another method."),
     }
 }

@@ -1,9 +1,6 @@
-//! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB appended and flushed, each
-//! log by itself and both in turn, as one transaction does with `innodb_flush_log_at_trx_commit=1`
-//! and `sync_binlog=1`.
-//!
-//! The redo log is a file of fixed size that is written cyclically. The binary log grows, so every
-//! flush of it records a new size and commits the file system's journal.
+//! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB, flushed in each log and in
+//! both, as a transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`. The
+//! redo log is cyclic; the binary log grows, so each flush commits the file system's journal.
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
@@ -12,53 +9,55 @@ use std::rc::Rc;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::Writer;
 use crate::probes::control::Stop;
 use crate::probes::method::open_flags;
 
-/// Sizes of records, with their names.
-const SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
+/// Sizes of records, with their names in rows.
+const RECORD_SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
 
-/// The size at which a binary log starts over, in bytes.
-const BINLOG: u64 = 4 << 20;
+/// A binary log starts over at this size, in bytes.
+const BINLOG_BYTES: u64 = 4 << 20;
 
 pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
-    stage.filled("redo")?;
+    stage.create_filled_file("redo")?;
     let at = Rc::new(Cell::new(0));
-    let redo = |method| -> Result<RedoLog, Stop> {
-        let file = stage.scratch.open("redo", open_flags(method));
-        let file = file.map_err(|errno| stage.failed(errno, "opening the redo log"))?;
+    let redo = |method| -> Result<AppendLog, Stop> {
+        let file = stage.scratch.open_file("redo", open_flags(method));
+        let file = file.map_err(|errno| stage.stop_error(errno, "opening the redo log"))?;
         let (writer, end) = (Writer::new(method, file), stage.file_bytes);
-        Ok(RedoLog {
+        Ok(AppendLog {
             writer,
             end,
-            at: Rc::clone(&at),
-            grows: None,
+            offset: Rc::clone(&at),
+            growing_file: None,
         })
     };
     let mut binlogs = 0;
-    let mut binlog = || -> Result<RedoLog, Stop> {
+    let mut binlog = || -> Result<AppendLog, Stop> {
         binlogs += 1;
         let name = format!("binlog-{binlogs}");
-        let file = stage.scratch.make(&name, OFlags::empty());
-        let again = file.and_then(|file| Ok((file, stage.scratch.open(&name, OFlags::empty())?)));
-        let (file, again) = again.map_err(|errno| stage.failed(errno, "making a binary log"))?;
+        let file = stage.scratch.create_file(&name, OFlags::empty());
+        let again =
+            file.and_then(|file| Ok((file, stage.scratch.open_file(&name, OFlags::empty())?)));
+        let (file, again) =
+            again.map_err(|errno| stage.stop_error(errno, "creating a binary log"))?;
         let writer = Writer::new(Method::Fdatasync, file);
-        Ok(RedoLog {
+        Ok(AppendLog {
             writer,
-            end: BINLOG.min(stage.file_bytes),
-            at: Rc::default(),
-            grows: Some(again),
+            end: BINLOG_BYTES.min(stage.file_bytes),
+            offset: Rc::default(),
+            growing_file: Some(again),
         })
     };
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
-    let mut add = |name: &str, logs: [Vec<RedoLog>; 2], against: bool| {
-        for (i, ((bytes, size), logs)) in SIZES.into_iter().zip(logs).enumerate() {
+    let mut add = |name: &str, logs: [Vec<AppendLog>; 2], against: bool| {
+        for (i, ((bytes, size), logs)) in RECORD_SIZES.into_iter().zip(logs).enumerate() {
             let row = Series::new(format!("{name}, {size}"), bytes as u64);
             // The first two rows are those of the redo log.
-            let row = if against { row.against(i) } else { row };
+            let row = if against { row.compared_with(i) } else { row };
             parts.push(Box::new(Transaction { row, bytes, logs }));
         }
     };
@@ -84,36 +83,36 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
 }
 
 /// A log that records are appended to.
-struct RedoLog {
+struct AppendLog {
     writer: Writer,
-    at: Rc<Cell<u64>>,
-    /// The offset at which it starts over, in bytes.
+    offset: Rc<Cell<u64>>,
+    /// It starts over at this offset.
     end: u64,
-    /// The file of a log that grows; `None` for the redo log.
-    grows: Option<OwnedFd>,
+    /// File of a growing log; `None` for the redo log.
+    growing_file: Option<OwnedFd>,
 }
 
-impl RedoLog {
-    /// Appends a record and flushes it; returns whether a signal interrupted that.
+impl AppendLog {
+    /// Appends and flushes a record; true if a signal interrupted it.
     fn append(&self, record: &[u8]) -> Result<bool, Errno> {
-        let at = self.at.get();
+        let at = self.offset.get();
         let done = self.writer.commit(record, at)?;
         let next = at + record.len() as u64;
-        // A log that grows is truncated only between passes.
-        let next = if self.grows.is_none() && next + record.len() as u64 > self.end {
+        // A growing log is truncated only between passes.
+        let next = if self.growing_file.is_none() && next + record.len() as u64 > self.end {
             0
         } else {
             next
         };
-        self.at.set(next);
+        self.offset.set(next);
         Ok(done.interrupted)
     }
 
-    /// Truncates a log that has grown long, durably.
-    fn cut(&self) -> Result<(), Errno> {
-        match &self.grows {
-            Some(file) if self.at.get() > self.end / 2 => {
-                self.at.set(0);
+    /// Truncates a long log, durably.
+    fn truncate(&self) -> Result<(), Errno> {
+        match &self.growing_file {
+            Some(file) if self.offset.get() > self.end / 2 => {
+                self.offset.set(0);
                 rustix::fs::ftruncate(file, 0)?;
                 rustix::fs::fsync(file)
             }
@@ -125,7 +124,7 @@ impl RedoLog {
 struct Transaction {
     row: Series,
     bytes: usize,
-    logs: Vec<RedoLog>,
+    logs: Vec<AppendLog>,
 }
 
 impl LoadGenerator for Transaction {
@@ -134,11 +133,11 @@ impl LoadGenerator for Transaction {
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-        let cut = self.logs.iter().try_for_each(RedoLog::cut);
-        cut.map_err(|errno| stage.failed(errno, "cutting a binary log"))?;
+        let cut = self.logs.iter().try_for_each(AppendLog::truncate);
+        cut.map_err(|errno| stage.stop_error(errno, "truncating a binary log"))?;
         let record = stage.pages.bytes(self.bytes);
         let bytes = (self.bytes * self.logs.len()) as u64;
-        let most = BINLOG.min(stage.file_bytes) / 2 / self.bytes as u64;
+        let most = BINLOG_BYTES.min(stage.file_bytes) / 2 / self.bytes as u64;
         let pass = stage.repeat("a transaction", bytes, most, || {
             let mut interrupted = false;
             for log in &self.logs {

@@ -1,62 +1,59 @@
-//! First writes into a WAL segment: a recycled one (`wal_recycle`), a new one filled with zeros
-//! (`wal_init_zero`), and a new one of which only the last byte was written. Creating the segment
-//! is timed too, with the same calls as the server's (`XLogFileInitInternal` in xlog.c,
-//! `durable_rename` in fd.c).
-//!
-//! fdatasync of a first write into a hole must commit the file system's journal; after an overwrite
-//! it need not.
+//! First writes into a WAL segment: recycled (`wal_recycle`), zero-filled (`wal_init_zero`), or
+//! only its last byte written. fdatasync of a first write into a hole commits the file system's
+//! journal, after an overwrite it need not. Creation is timed too, with the server's calls
+//! (`XLogFileInitInternal` in xlog.c, `durable_rename` in fd.c).
 
 use std::os::fd::OwnedFd;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, Pass, Series};
-use crate::probes::commit::{PAGE, Writer, again};
+use crate::probes::commit::{PAGE_BYTES, Writer, retry_interrupted};
 use crate::probes::control::Stop;
 
-/// The names of a segment: while it is created, and when it is in use.
-const NEW: &str = "segment-new";
-const USED: &str = "segment";
-/// The alternating names of the recycled segment.
-const RECYCLED: [&str; 2] = ["segment-old", "segment-recycled"];
+/// Names of a segment: during creation, and in use.
+const NEW_NAME: &str = "segment-new";
+const USED_NAME: &str = "segment";
+/// Alternating names of the recycled segment.
+const RECYCLED_NAMES: [&str; 2] = ["segment-old", "segment-recycled"];
 
 pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
-    stage.filled(RECYCLED[0])?;
+    stage.create_filled_file(RECYCLED_NAMES[0])?;
     Ok(vec![
-        Box::new(Recycled { turn: 0 }),
-        Box::new(Fresh { zeros: true }),
-        Box::new(Fresh { zeros: false }),
+        Box::new(RecycledSegment { turn: 0 }),
+        Box::new(FreshSegment { zeros: true }),
+        Box::new(FreshSegment { zeros: false }),
     ])
 }
 
-struct Recycled {
+struct RecycledSegment {
     turn: usize,
 }
 
-impl LoadGenerator for Recycled {
+impl LoadGenerator for RecycledSegment {
     fn rows(&self) -> Vec<Series> {
         vec![
-            Series::new("recycled", PAGE as u64),
+            Series::new("recycled", PAGE_BYTES as u64),
             Series::new("recycling", 0),
         ]
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-        let [a, b] = RECYCLED;
+        let [a, b] = RECYCLED_NAMES;
         let (from, to) = if self.turn == 0 { (a, b) } else { (b, a) };
-        let made = stage.once(3, || durable_rename(stage, from, to))?;
+        let made = stage.run_once(3, || durable_rename(stage, from, to))?;
         self.turn = 1 - self.turn;
-        Ok(vec![commits(stage, to)?, made])
+        Ok(vec![commit_pass(stage, to)?, made])
     }
 }
 
-struct Fresh {
+struct FreshSegment {
     zeros: bool,
 }
 
-impl LoadGenerator for Fresh {
+impl LoadGenerator for FreshSegment {
     fn rows(&self) -> Vec<Series> {
         let (used, made) = if self.zeros {
             ("filled with zeros", "filling with zeros")
@@ -64,8 +61,8 @@ impl LoadGenerator for Fresh {
             ("not filled", "making, not filled")
         };
         vec![
-            Series::new(used, PAGE as u64).against(0),
-            Series::new(made, u64::from(!self.zeros)).against(1),
+            Series::new(used, PAGE_BYTES as u64).compared_with(0),
+            Series::new(made, u64::from(!self.zeros)).compared_with(1),
         ]
     }
 
@@ -74,64 +71,64 @@ impl LoadGenerator for Fresh {
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-        let made = stage.once(4, || {
-            let file = stage.scratch.make(NEW, OFlags::empty());
-            let file = file.map_err(|errno| stage.failed(errno, "making a segment"))?;
+        let made = stage.run_once(4, || {
+            let file = stage.scratch.create_file(NEW_NAME, OFlags::empty());
+            let file = file.map_err(|errno| stage.stop_error(errno, "creating a segment"))?;
             if self.zeros {
                 stage.fill(&file)?;
             } else {
-                last_byte(stage, &file)?;
+                write_last_byte(stage, &file)?;
             }
             drop(file);
-            durable_rename(stage, NEW, USED)
+            durable_rename(stage, NEW_NAME, USED_NAME)
         })?;
-        let used = commits(stage, USED)?;
+        let used = commit_pass(stage, USED_NAME)?;
         // Removed durably, so that no later commit has to record it.
         let removed = stage
             .scratch
-            .unlink(USED)
-            .and_then(|()| stage.scratch.sync_names());
-        removed.map_err(|errno| stage.failed(errno, "removing a segment"))?;
+            .unlink(USED_NAME)
+            .and_then(|()| stage.scratch.sync_directory());
+        removed.map_err(|errno| stage.stop_error(errno, "removing a segment"))?;
         Ok(vec![used, made])
     }
 }
 
 /// The server's write without `wal_init_zero`, and the flush.
-fn last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), Stop> {
-    stage.spend(1)?;
-    let written = again(&mut false, || {
+fn write_last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), Stop> {
+    stage.reserve_bytes(1)?;
+    let written = retry_interrupted(&mut false, || {
         rustix::io::pwrite(file, &[0], stage.file_bytes - 1)
     });
-    let flushed = written.and_then(|_| again(&mut false, || rustix::fs::fsync(file)));
-    flushed.map_err(|errno| stage.failed(errno, "making a segment"))
+    let flushed = written.and_then(|_| retry_interrupted(&mut false, || rustix::fs::fsync(file)));
+    flushed.map_err(|errno| stage.stop_error(errno, "creating a segment"))
 }
 
-/// As the server does: both names are flushed, and the directory.
+/// As in the server: fsync of both names and of the directory.
 fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), Stop> {
     let flush = |name| {
-        let file = stage.scratch.open(name, OFlags::empty())?;
-        again(&mut false, || rustix::fs::fsync(&file))
+        let file = stage.scratch.open_file(name, OFlags::empty())?;
+        retry_interrupted(&mut false, || rustix::fs::fsync(&file))
     };
     let renamed = flush(from)
         .and_then(|()| stage.scratch.rename(from, to))
         .and_then(|()| flush(to))
-        .and_then(|()| stage.scratch.sync_names());
-    renamed.map_err(|errno| stage.failed(errno, "renaming a segment"))
+        .and_then(|()| stage.scratch.sync_directory());
+    renamed.map_err(|errno| stage.stop_error(errno, "renaming a segment"))
 }
 
-/// One-page commits from the beginning of a segment, at most one per page of it.
-fn commits(stage: &WorkloadContext<'_>, name: &str) -> Result<Pass, Stop> {
-    let file = stage.scratch.open(name, OFlags::empty());
-    let file = file.map_err(|errno| stage.failed(errno, "opening a segment"))?;
+/// One-page commits from the beginning of a segment, at most one per page.
+fn commit_pass(stage: &WorkloadContext<'_>, name: &str) -> Result<Pass, Stop> {
+    let file = stage.scratch.open_file(name, OFlags::empty());
+    let file = file.map_err(|errno| stage.stop_error(errno, "opening a segment"))?;
     let writer = Writer::new(Method::Fdatasync, file);
-    let page = PAGE as u64;
+    let page = PAGE_BYTES as u64;
     let mut at = 0;
     stage.repeat(
         "a commit into a segment",
         page,
         stage.file_bytes / page,
         || {
-            let done = writer.commit(stage.pages.bytes(PAGE), at)?;
+            let done = writer.commit(stage.pages.bytes(PAGE_BYTES), at)?;
             at += page;
             Ok::<_, Errno>(OperationResult {
                 flush_calls: 1,

@@ -1,10 +1,7 @@
-//! InnoDB's transactions as the server of a target flushes them: records in the redo log, in the
-//! binary log, and in both, by one session and by sixteen that share flushes.
-//!
-//! A group flushes the redo log once for all that are prepared, then the binary log once
-//! (MYSQL_BIN_LOG::ordered_commit of MySQL, trx_group_commit_leader of MariaDB). Without a binary
-//! log it is the redo log alone. How the redo log is written is the server's ([`RedoShape`]); both
-//! servers append to the binary log and call fdatasync.
+//! InnoDB's transactions as the target's server flushes them: records in the redo log, the binary
+//! log, and both, by 1 client and by 16 that share flushes. A group flushes the redo log once, then
+//! the binary log once (MYSQL_BIN_LOG::ordered_commit of MySQL, trx_group_commit_leader of
+//! MariaDB). Both servers append to the binary log and call fdatasync.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -13,60 +10,64 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::group::{CyclicLog, GroupCommit, RECORD, SharedLog};
-use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use super::group_commit::{CyclicLog, GroupCommit, RECORD_BYTES, SharedLog};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::Writer;
 use crate::probes::control::Stop;
 use crate::probes::method::open_flags;
-use crate::probes::redo::RedoShape;
+use crate::probes::redo::RedoLogConfig;
 
-/// Sessions that share flushes.
+/// Clients that share flushes.
 const SESSIONS: u32 = 16;
 
-/// The size at which a binary log starts over, in bytes.
-const BINLOG: u64 = 4 << 20;
+/// A binary log starts over at this size, in bytes.
+const BINLOG_BYTES: u64 = 4 << 20;
 
-/// The file of the redo log.
-const REDO: &str = "transaction-redo";
+/// File of the redo log.
+const REDO_FILE: &str = "transaction-redo";
 
 pub(super) fn prepare(
     stage: &WorkloadContext<'_>,
-    redo: &RedoShape,
+    redo: &RedoLogConfig,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
-    stage.filled(REDO)?;
+    stage.create_filled_file(REDO_FILE)?;
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
-    let mut add = |name: &str, sessions, logs: Logs, against: Option<usize>| {
+    let mut add = |name: &str, sessions, logs: TransactionLogs, against: Option<usize>| {
         let row = Series {
             threads: sessions,
             against,
-            ..Series::new(name, RECORD * logs.count())
+            ..Series::new(name, RECORD_BYTES * logs.log_count())
         };
         let binlog = logs.binlog.clone();
         let log = Arc::new(SharedLog::new(move |stage, from, to| {
             logs.flush(stage, from, to)
         }));
-        let most = BINLOG.min(stage.file_bytes) / 2 / RECORD / u64::from(sessions);
+        let most = BINLOG_BYTES.min(stage.file_bytes) / 2 / RECORD_BYTES / u64::from(sessions);
         parts.push(Box::new(TransactionLoad {
-            commit: GroupCommit { row, log, most },
+            commit: GroupCommit {
+                row,
+                log,
+                max_commits: most,
+            },
             binlog,
         }));
     };
     let both = |number| {
-        Ok::<_, Stop>(Logs {
-            redo: Some(cyclic(stage, redo)?),
+        Ok::<_, Stop>(TransactionLogs {
+            redo: Some(open_redo_log(stage, redo)?),
             binlog: Some(Binlog::new(stage, number)?),
         })
     };
     let alone = || {
-        Ok::<_, Stop>(Logs {
-            redo: Some(cyclic(stage, redo)?),
+        Ok::<_, Stop>(TransactionLogs {
+            redo: Some(open_redo_log(stage, redo)?),
             binlog: None,
         })
     };
     add("redo log", 1, alone()?, None);
     if redo.binlog {
-        let binlog = Logs {
+        let binlog = TransactionLogs {
             redo: None,
             binlog: Some(Binlog::new(stage, 1)?),
         };
@@ -79,13 +80,12 @@ pub(super) fn prepare(
     Ok(parts)
 }
 
-/// The redo log, opened as the server opens it; through the page cache where O_DIRECT is refused,
-/// as servers do it.
-fn cyclic(stage: &WorkloadContext<'_>, redo: &RedoShape) -> Result<CyclicLog, Stop> {
+/// Opened as the server opens it; if O_DIRECT is refused, through the page cache, as in the server.
+fn open_redo_log(stage: &WorkloadContext<'_>, redo: &RedoLogConfig) -> Result<CyclicLog, Stop> {
     let open = |method| {
         Ok::<_, Errno>(Writer::new(
             method,
-            stage.scratch.open(REDO, open_flags(method))?,
+            stage.scratch.open_file(REDO_FILE, open_flags(method))?,
         ))
     };
     let writer = match open(redo.method()) {
@@ -94,7 +94,7 @@ fn cyclic(stage: &WorkloadContext<'_>, redo: &RedoShape) -> Result<CyclicLog, St
         }
         opened => opened,
     };
-    let writer = writer.map_err(|errno| stage.failed(errno, "opening the redo log"))?;
+    let writer = writer.map_err(|errno| stage.stop_error(errno, "opening the redo log"))?;
     Ok(CyclicLog::new(
         writer,
         stage.file_bytes,
@@ -102,14 +102,14 @@ fn cyclic(stage: &WorkloadContext<'_>, redo: &RedoShape) -> Result<CyclicLog, St
     ))
 }
 
-/// The logs that a transaction is flushed in.
-struct Logs {
+/// Logs that a transaction is flushed in.
+struct TransactionLogs {
     redo: Option<CyclicLog>,
     binlog: Option<Arc<Binlog>>,
 }
 
-impl Logs {
-    fn count(&self) -> u64 {
+impl TransactionLogs {
+    fn log_count(&self) -> u64 {
         u64::from(self.redo.is_some()) + u64::from(self.binlog.is_some())
     }
 
@@ -129,60 +129,61 @@ impl Logs {
             all.interrupted |= done.interrupted;
         }
         if let Some(binlog) = &self.binlog {
-            stage.spend(to - from)?;
+            stage.reserve_bytes(to - from)?;
             let done = binlog.append(stage, to - from);
             all.interrupted |=
-                done.map_err(|errno| stage.failed(errno, "appending to a binary log"))?;
+                done.map_err(|errno| stage.stop_error(errno, "appending to a binary log"))?;
             all.flush_calls += 1;
         }
         Ok(all)
     }
 }
 
-/// A binary log: each flush records a new size of the file.
+/// A binary log: each flush records a new file size.
 struct Binlog {
     writer: Writer,
-    /// The same file, to cut it.
+    /// The same file, to truncate it.
     file: OwnedFd,
-    at: AtomicU64,
+    offset: AtomicU64,
 }
 
 impl Binlog {
     fn new(stage: &WorkloadContext<'_>, number: u32) -> Result<Arc<Self>, Stop> {
         let name = format!("transaction-binlog-{number}");
-        let made = stage.scratch.make(&name, OFlags::empty());
-        let both = made.and_then(|made| Ok((made, stage.scratch.open(&name, OFlags::empty())?)));
-        let (made, file) = both.map_err(|errno| stage.failed(errno, "making a binary log"))?;
+        let made = stage.scratch.create_file(&name, OFlags::empty());
+        let both =
+            made.and_then(|made| Ok((made, stage.scratch.open_file(&name, OFlags::empty())?)));
+        let (made, file) =
+            both.map_err(|errno| stage.stop_error(errno, "creating a binary log"))?;
         let writer = Writer::new(Method::Fdatasync, made);
         Ok(Arc::new(Self {
             writer,
             file,
-            at: AtomicU64::new(0),
+            offset: AtomicU64::new(0),
         }))
     }
 
-    /// Appends so many bytes and flushes them; only a leader does. Returns whether a signal
-    /// interrupted that.
+    /// Appends and flushes this many bytes, by a leader only; true if a signal interrupted it.
     fn append(&self, stage: &WorkloadContext<'_>, bytes: u64) -> Result<bool, Errno> {
         let record = stage
             .pages
             .bytes(usize::try_from(bytes).unwrap_or_default());
-        let at = self.at.fetch_add(bytes, Ordering::Relaxed);
+        let at = self.offset.fetch_add(bytes, Ordering::Relaxed);
         Ok(self.writer.commit(record, at)?.interrupted)
     }
 
-    /// Truncates a log that has grown long, durably; only between rounds.
-    fn cut(&self) -> Result<(), Errno> {
-        if self.at.load(Ordering::Relaxed) <= BINLOG / 2 {
+    /// Truncates a long log, durably; only between rounds.
+    fn truncate(&self) -> Result<(), Errno> {
+        if self.offset.load(Ordering::Relaxed) <= BINLOG_BYTES / 2 {
             return Ok(());
         }
-        self.at.store(0, Ordering::Relaxed);
+        self.offset.store(0, Ordering::Relaxed);
         rustix::fs::ftruncate(&self.file, 0)?;
         rustix::fs::fsync(&self.file)
     }
 }
 
-/// Sessions, and the binary log that a round begins with.
+/// Clients, and the binary log to truncate before a round.
 struct TransactionLoad {
     commit: GroupCommit,
     binlog: Option<Arc<Binlog>>,
@@ -194,8 +195,11 @@ impl LoadGenerator for TransactionLoad {
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-        let cut = self.binlog.as_ref().map_or(Ok(()), |binlog| binlog.cut());
-        cut.map_err(|errno| stage.failed(errno, "cutting a binary log"))?;
+        let cut = self
+            .binlog
+            .as_ref()
+            .map_or(Ok(()), |binlog| binlog.truncate());
+        cut.map_err(|errno| stage.stop_error(errno, "truncating a binary log"))?;
         self.commit.round(stage)
     }
 }

@@ -1,41 +1,40 @@
-//! Block devices; the types of choices are in the files beside this one. `sysfs-block` is
+//! Block devices; the types of choices are in the files next to this one. `sysfs-block` is
 //! Documentation/ABI/stable/sysfs-block of the kernel.
 
 facts! {
-    /// Its node, such as /dev/sda1.
+    /// Device node, such as /dev/sda1.
     PATH: String = Device "device.path" ValueKind::Text, assigned, identifies;
-    /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
+    /// Major and minor number, from uevent in sysfs; mounts name their device by it.
     DEVNO: String = Device "device.devno" ValueKind::Text, drifting, identifies;
-    /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`,
-    /// `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
+    /// Kind of device: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`,
+    /// `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
     KIND: DeviceKind = Device "device.kind", identifies;
     /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`,
     /// `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
-    TRANSPORT: Transport = Device "device.transport", prices, speed;
-    /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from
+    TRANSPORT: Transport = Device "device.transport", affects_latency, speed;
+    /// Transport of a network disk: `tcp`, `rdma` or `fc` (NVMe over fabrics, from
     /// /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
-    FABRIC: Fabric = Device "device.fabric", prices, speed;
-    /// Identity of the unit that a disk shows, by which several paths to one unit are known, from
-    /// `wwid` in sysfs; masked in captures.
+    FABRIC: Fabric = Device "device.fabric", affects_latency, speed;
+    /// Identity of the unit that a disk presents, by which several paths to one unit are
+    /// recognised, from `wwid` in sysfs; masked in captures.
     UNIT: String = Device "device.unit" ValueKind::Text, identity;
-    /// Which cloud service a disk is, by its exact model string.
+    /// Cloud service behind a disk, by its exact model string.
     CLOUD: Cloud = Device "device.cloud", concluded, identifies;
-    /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's
-    /// model string.
+    /// Whether its data is lost when the virtual machine is stopped or moved, by its cloud's model
+    /// string.
     EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, health;
-    /// What it is made of, for what speed can be expected: `platters`, `flash`,
-    /// `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a
-    /// network knows.
-    MEDIUM: Medium = Device "device.medium", prices, speed;
+    /// Medium, for the speed to expect: `platters`, `flash`, `persistent memory`, `memory`, or
+    /// `virtual` where only a hypervisor, a controller or a network knows.
+    MEDIUM: Medium = Device "device.medium", affects_latency, speed;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm" ValueKind::Count, speed;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
-    DRIVER: String = Device "device.driver" ValueKind::Text, prices, speed;
+    DRIVER: String = Device "device.driver" ValueKind::Text, affects_latency, speed;
     /// Vendor and model.
-    MODEL: String = Device "device.model" ValueKind::Text, prices, identifies;
-    /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` beside its model in
+    MODEL: String = Device "device.model" ValueKind::Text, affects_latency, identifies;
+    /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` next to its model in
     /// sysfs.
-    FIRMWARE: String = Device "device.firmware" ValueKind::Text, prices, identifies;
+    FIRMWARE: String = Device "device.firmware" ValueKind::Text, affects_latency, identifies;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
     SERIAL: String = Device "device.serial" ValueKind::Text, identity;
     /// Size.
@@ -46,25 +45,24 @@ facts! {
     /// from sysfs-block.
     ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, speed;
     /// Active I/O scheduler, from sysfs-block.
-    SCHEDULER: String = Device "device.scheduler" ValueKind::Text, prices, speed;
-    /// Where a partition begins on its disk, from `start` in sysfs-block.
+    SCHEDULER: String = Device "device.scheduler" ValueKind::Text, affects_latency, speed;
+    /// Start of a partition on its disk, from `start` in sysfs-block.
     START: u64 = Device "device.start" ValueKind::Bytes, speed;
-    /// Whether it begins on a boundary of the disk's physical blocks, from `alignment_offset` and
+    /// Whether it starts on a physical block boundary of the disk, from `alignment_offset` and
     /// `start` in sysfs-block.
     ALIGNED: bool = Device "device.aligned" ValueKind::Bool, concluded, speed;
-    /// Preferred size of a write, a whole stripe on RAID; 0 where none is told, from
+    /// Preferred write size, a whole stripe on RAID; 0 where none is reported, from
     /// queue/optimal_io_size in sysfs-block.
     OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes, speed;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from
     /// queue/wbt_lat_usec in sysfs-block.
-    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, prices, speed;
-    /// How long a disk may take for a request before the kernel gives it up, in milliseconds, from
+    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, affects_latency, speed;
+    /// How long a request to a disk may take before the kernel gives up, in milliseconds, from
     /// queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
-    /// Largest write that the kernel sends to the device in one request, from queue/max_sectors_kb
-    /// in sysfs-block.
+    /// Largest write sent to the device in one request, from queue/max_sectors_kb in sysfs-block.
     MAX_IO: u64 = Device "device.max_io" ValueKind::Bytes, speed;
-    /// Largest write the device promises not to tear; 0 where it promises nothing, from
+    /// Largest write the device guarantees not to tear; 0 where it guarantees none, from
     /// queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block),
@@ -75,96 +73,94 @@ facts! {
     LOGICAL_BLOCK: u64 = Device "device.logical_block" ValueKind::Bytes, speed;
     /// Smallest unit written without read-modify-write, from sysfs-block.
     PHYSICAL_BLOCK: u64 = Device "device.physical_block" ValueKind::Bytes, speed;
-    /// Largest discard; 0 where the device cannot, from sysfs-block.
+    /// Largest discard; 0 where the device supports none, from sysfs-block.
     DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, speed;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
     ZONED: Zoned = Device "device.zoned", speed;
-    /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or
-    /// `write through` (they are not), from queue/write_cache in sysfs-block.
-    WRITE_CACHE: WriteCache = Device "device.write_cache", prices, of_cache;
-    /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
-    FUA: bool = Device "device.fua" ValueKind::Bool, prices, of_cache;
-    /// What the driver was told by the disk of its cache: SCSI `cache_type`
+    /// Kernel's view of the cache, per queue: `write back` (flushes are sent) or `write through`
+    /// (they are not), from queue/write_cache in sysfs-block.
+    WRITE_CACHE: WriteCache = Device "device.write_cache", affects_latency, affects_flushes;
+    /// Whether the driver passes on forced unit access (FUA), from queue/fua in sysfs-block.
+    FUA: bool = Device "device.fua" ValueKind::Bool, affects_latency, affects_flushes;
+    /// What the disk reported to its driver about the cache: SCSI `cache_type`
     /// (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
-    CACHE_TYPE: CacheType = Device "device.cache_type", prices, of_cache;
-    /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or
+    CACHE_TYPE: CacheType = Device "device.cache_type", affects_latency, affects_flushes;
+    /// The disk's own answer, queried as root past the kernel: whether its write cache is `on` or
     /// `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices, of_cache;
-    /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of
-    /// `nvme id-ctrl`.
-    NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, prices, of_cache;
-    /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`,
+    DRIVE_CACHE: DriveCache = Device "device.drive_cache", affects_latency, affects_flushes;
+    /// Whether an NVMe controller reports a volatile write cache, from the field VWC of `nvme
+    /// id-ctrl`.
+    NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, affects_latency, affects_flushes;
+    /// Warnings of an NVMe controller, from `critical_warning` of `nvme smart-log`: `spare low`,
     /// `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List, health;
-    /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF
-    /// of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
+    /// Blocks that an NVMe controller claims to write without tearing on power failure, less one
+    /// (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
     NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count, speed;
-    /// What an NVMe drive says of the capacitor that carries its memory through a power failure,
-    /// from its OCP log page C0h (`nvme get-log -i 0xc0 -l 512`): `healthy`, `degraded`, `failed`,
-    /// `absent`; `unreadable` where the page has another GUID or version.
-    NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", prices;
-    /// How much of that capacitor is left, in percent: 100 is what it had to hold when the drive
-    /// was made, 1 the least for a proper shutdown, from the same page.
+    /// State of an NVMe drive's power-loss capacitor, from its OCP log page C0h (`nvme get-log -i
+    /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` where the page has
+    /// another GUID or version.
+    NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", affects_latency;
+    /// Remaining capacity of that capacitor, in percent: 100 is what it had to hold when new, 1 the
+    /// least for a proper shutdown, from the same page.
     NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting;
-    /// How often an NVMe drive was carried through a power failure by its capacitor, from the same
-    /// page.
+    /// Power failures that an NVMe drive survived on its capacitor, from the same page.
     NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
-    /// How often an NVMe drive was shut down before all of its memory was written, from the same
-    /// page.
+    /// Shutdowns of an NVMe drive before all of its memory was written, from the same page.
     NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
-    /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not
+    /// Whether the kernel counts flushes of the device (17 fields in `stat`, since 5.5, and not
     /// bio-based).
-    COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, of_cache;
-    /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`,
+    COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, affects_flushes;
+    /// Its own cache: `none`, `protected` by a healthy battery or flash module, `volatile`,
     /// `unknown`, `contradictory`.
-    CACHE: Cache = Device "device.cache", judged, of_cache;
-    /// Who alone knows whether a disk keeps what it acknowledged, where nobody can see into it:
-    /// `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
-    GUARANTOR: Guarantor = Device "device.guarantor", judged, of_cache;
+    CACHE: Cache = Device "device.cache", judged, affects_flushes;
+    /// The one party that knows whether a disk keeps what it acknowledged, where nobody can see
+    /// into it: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
+    GUARANTOR: Guarantor = Device "device.guarantor", judged, affects_flushes;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
-    MD_LEVEL: ArrayLevel = Device "md.level", prices, speed;
+    MD_LEVEL: ArrayLevel = Device "md.level", affects_latency, speed;
     /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has
     /// failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
     MD_STATE: ArrayState = Device "md.array_state", drifting, health;
-    /// Members an md array lacks, from md/degraded.
-    MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, prices, health;
-    /// What an md array is doing, from md/sync_action.
-    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, prices, health;
+    /// Number of missing members of an md array, from md/degraded.
+    MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, affects_latency, health;
+    /// Current sync action of an md array, from md/sync_action.
+    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, affects_latency, health;
     /// How an md array stays consistent, from md/consistency_policy.
-    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices, health;
-    /// Member count an md array should have, from md/raid_disks.
-    MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, prices, speed;
-    /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from
+    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", affects_latency, health;
+    /// Number of members an md array should have, from md/raid_disks.
+    MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, affects_latency, speed;
+    /// Superblock format of an md array, `external:imsm` and the like for firmware RAID, from
     /// md/metadata_version.
     MD_METADATA: String = Device "md.metadata" ValueKind::Text;
-    /// Chunk of a striped md array, from md/chunk_size.
+    /// Chunk size of a striped md array, from md/chunk_size.
     MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, speed;
-    /// Where an md array keeps its write-intent bitmap, `none` where it has none, from
-    /// md/bitmap/location.
-    MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, prices, speed;
-    /// Members of an md array that are only read when nothing else is left, from md/dev-*/state.
-    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, prices, speed;
+    /// Location of an md array's write-intent bitmap, `none` without one, from md/bitmap/location.
+    MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, affects_latency, speed;
+    /// Write-mostly members of an md array, which are read only when no other is left, from
+    /// md/dev-*/state.
+    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, affects_latency, speed;
     /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from
     /// md/bitmap/backlog.
-    MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, prices, speed;
-    /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, affects_latency, speed;
+    /// Members of an md array with their states (`sda1 in_sync`, `sdb1 faulty`), from
     /// md/dev-*/state.
-    MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, prices;
-    /// Members of an md array that have failed and are still attached, from md/dev-*/state; nothing
-    /// stands on them any more.
+    MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, affects_latency;
+    /// Failed members of an md array that are still attached, from md/dev-*/state; they are no
+    /// longer part of the stack.
     MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
-    /// Members of an md array that work and should be replaced or looked at (`sda1 write_error`),
-    /// from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
+    /// Working members of an md array that should be checked or replaced (`sda1 write_error`), from
+    /// md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
     MD_SUSPECT: Vec<String> = Device "md.suspect_members" ValueKind::List, assigned, drifting, health;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`,
     /// `striped`, `thin`, `cache` ...
-    DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, speed;
-    /// Largest power of two, 1 MiB at most, that divides where every linear target of a
-    /// device-mapper device begins, on it and on the device below, from `dmsetup table` as root.
+    DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, affects_latency, speed;
+    /// Largest power of two, at most 1 MiB, that divides the start of every linear target of a
+    /// device-mapper device, on it and on the device below, from `dmsetup table` as root.
     DM_ALIGNMENT: u64 = Device "dm.alignment" ValueKind::Bytes, speed;
-    /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`,
-    /// from `dmsetup table`; a writecache target always holds them back.
-    DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices, of_cache;
+    /// Mode of a device-mapper cache: `writeback`, `writethrough`, `passthrough`, from `dmsetup
+    /// table`; a writecache target always holds writes back.
+    DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", affects_latency, affects_flushes;
     /// Whether requests to a multipath device wait for a path when none is left, instead of
     /// failing, from `dmsetup table` as root.
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
@@ -176,8 +172,8 @@ facts! {
     /// Copies of a device-mapper device that are still being written, from `dmsetup status` as
     /// root.
     DM_LAGGING: Vec<String> = Device "dm.lagging_members" ValueKind::List, drifting, health;
-    /// Blocks of a device-mapper cache that only the cache's disk holds, from `dmsetup status` as
-    /// root.
+    /// Dirty blocks of a device-mapper cache, which only the cache's disk holds, from `dmsetup
+    /// status` as root.
     DM_DIRTY: u64 = Device "dm.dirty_blocks" ValueKind::Count, drifting;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
     THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting, health;
@@ -185,50 +181,47 @@ facts! {
     THIN_METADATA: f64 = Device "thin.metadata_percent" ValueKind::Number, drifting, health;
     /// Whether bcache holds writes back, from bcache/cache_mode
     /// (Documentation/admin-guide/bcache.rst).
-    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices, of_cache;
+    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", affects_latency, affects_flushes;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
-    /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when
-    /// the peer wrote it; the weakest of several peers. From /proc/drbd of DRBD 8.4, or
+    /// When a DRBD device reports a write as done: `A` locally, `B` when the peer received it, `C`
+    /// when the peer wrote it; the weakest of several peers. From /proc/drbd of DRBD 8.4, or
     /// `drbdsetup show`.
-    DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", prices, of_cache;
-    /// What DRBD does between writes that depend on each other while it writes for its peer:
-    /// `flush` and `barrier` empty the cache of its disk, `drain` only waits, `none` does not even
-    /// wait. From /proc/drbd of DRBD 8.4, or disk-barrier, disk-flushes and disk-drain in
+    DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", affects_latency, affects_flushes;
+    /// What DRBD does between dependent writes while it writes for its peer: `flush` and `barrier`
+    /// empty the cache of its disk, `drain` only waits, `none` does not even wait. From /proc/drbd
+    /// of DRBD 8.4, or disk-barrier, disk-flushes and disk-drain in `drbdsetup show`.
+    DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", affects_flushes;
+    /// Whether DRBD flushes its own metadata, the activity log and bitmap, from md-flushes in
     /// `drbdsetup show`.
-    DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", of_cache;
-    /// Whether DRBD flushes what it writes for itself, its activity log and bitmap, from md-flushes
-    /// in `drbdsetup show`.
-    DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes" ValueKind::Bool, prices, of_cache;
+    DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes" ValueKind::Bool, affects_latency, affects_flushes;
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name" ValueKind::Text, identity;
-    /// Unique id of a device-mapper device, whose prefix says its kind, from dm/uuid.
+    /// Unique id of a device-mapper device, whose prefix tells its kind, from dm/uuid.
     DM_UUID: String = Device "dm.uuid" ValueKind::Text, identity;
-    /// File beneath a loop device, from loop/backing_file.
-    LOOP_FILE: String = Device "loop.backing_file" ValueKind::Text, identity, prices;
-    /// Whether a loop device reads its file directly, from loop/dio.
-    LOOP_DIRECT: bool = Device "loop.direct_io" ValueKind::Bool, prices, speed;
-    /// Device that a zram writes idle pages to, `none` where it has none, from backing_dev
+    /// Backing file of a loop device, from loop/backing_file.
+    LOOP_FILE: String = Device "loop.backing_file" ValueKind::Text, identity, affects_latency;
+    /// Whether a loop device uses direct I/O on its file, from loop/dio.
+    LOOP_DIRECT: bool = Device "loop.direct_io" ValueKind::Bool, affects_latency, speed;
+    /// Device that a zram writes idle pages to, `none` without one, from backing_dev
     /// (Documentation/admin-guide/blockdev/zram.rst).
-    ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, prices, speed;
-    /// Whether swap lies on it, from /proc/swaps.
-    SWAP: bool = Device "device.swap" ValueKind::Bool, prices, health;
-    /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing
-    /// does.
+    ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, affects_latency, speed;
+    /// Whether it is used for swap, from /proc/swaps.
+    SWAP: bool = Device "device.swap" ValueKind::Bool, affects_latency, health;
+    /// What uses it (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if unused.
     USED_BY: Vec<String> = Device "device.used_by" ValueKind::List, assigned;
-    /// Signatures found on it by reading it; empty when none was found.
+    /// Signatures found by reading it; empty when none was found.
     SIGNATURES: Vec<String> = Device "device.signatures" ValueKind::List;
-    /// What it is: it `holds` something; it is `free`, not in use and nothing found in the places
-    /// read; or it is `blank`, read whole and nothing but zeros or ones. Unknown where it could not
-    /// be read, which is neither.
+    /// Content state: it `holds` something; it is `free`, unused and nothing found in the places
+    /// read; or `blank`, read whole and all zeros or ones. Unknown where it could not be read,
+    /// which is neither.
     CONTENT: Content = Device "device.content", concluded;
-    /// What it holds: signatures (`xfs`), who uses it (`a mount at /srv`), `data of no known kind`;
-    /// empty when nothing was found.
+    /// What it holds: signatures (`xfs`), users (`a mount at /srv`), `unrecognised data`; empty if
+    /// nothing was found.
     HOLDS: Vec<String> = Device "device.holds" ValueKind::List, concluded;
-    /// How much of it was read to see whether it holds anything.
+    /// Bytes read to find out whether it holds anything.
     BYTES_READ: u64 = Device "device.bytes_read" ValueKind::Bytes, drifting;
-    /// Longest run of it that was not read for that: contiguous data up to this size can go
-    /// unnoticed; 0 when all was read.
+    /// Longest unread run: contiguous data up to this size can go unnoticed; 0 when all was read.
     UNREAD_RUN: u64 = Device "device.unread_run" ValueKind::Bytes, drifting;
 }
 
@@ -242,7 +235,7 @@ mod content {
     choice! {
         /// What was found on a device and of its use. One that could not be read is none of these.
         pub enum Content {
-            /// Somebody uses it, or something was found on it.
+            /// In use, or something was found on it.
             Holds = "holds",
             /// Not in use, and nothing was found in the places read.
             Free = "free",
@@ -252,19 +245,19 @@ mod content {
     }
 
     impl Content {
-        /// Whether a file system may be made on it: nobody uses it, and nothing was found.
-        pub fn may_be_given(self) -> bool {
+        /// Whether a file system may be created on it.
+        pub fn is_available(self) -> bool {
             matches!(self, Self::Free | Self::Blank)
         }
     }
 }
 mod guarantor {
-    //! On whose word a disk is taken that nobody can see into.
+    //! Who vouches for a disk whose caches cannot be inspected.
 
     use crate::facts::choice;
 
     choice! {
-        /// Who alone knows whether a disk keeps what it acknowledged.
+        /// The one party that knows whether a disk keeps what it acknowledged.
         pub enum Guarantor {
             /// A drive in this machine.
             Drive = "drive",
@@ -326,7 +319,6 @@ mod kind {
             matches!(self, Self::Partition)
         }
 
-        /// Whether it is an array of md.
         pub fn is_md(self) -> bool {
             matches!(self, Self::Md)
         }
@@ -336,7 +328,6 @@ mod kind {
             matches!(self, Self::Drbd)
         }
 
-        /// Whether it is a volume of a ZFS pool.
         pub fn is_zvol(self) -> bool {
             matches!(self, Self::Zvol)
         }
@@ -346,7 +337,6 @@ mod kind {
             matches!(self, Self::Lvm | Self::Dm)
         }
 
-        /// Whether it is a volume of LVM.
         pub fn is_lvm(self) -> bool {
             matches!(self, Self::Lvm)
         }
@@ -372,12 +362,12 @@ mod medium {
             matches!(self, Self::Flash)
         }
 
-        /// Whether it turns, so that a flush waits for a turn of it.
-        pub fn turns(self) -> bool {
+        /// Whether it rotates, so that a flush waits for a rotation.
+        pub fn is_rotating(self) -> bool {
             matches!(self, Self::Platters)
         }
 
-        /// Whether writing wears it.
+        /// Whether writes wear it out.
         pub fn wears(self) -> bool {
             matches!(self, Self::Flash | Self::Virtual)
         }
@@ -397,8 +387,8 @@ mod medium {
     }
 
     impl Shingled {
-        /// Whether the disk tells the kernel of its zones.
-        pub fn is_told(self) -> bool {
+        /// Whether the disk reports its zones to the kernel.
+        pub fn is_reported(self) -> bool {
             matches!(self, Self::HostAware | Self::HostManaged)
         }
     }
@@ -437,7 +427,6 @@ mod transport {
             )
         }
 
-        /// Whether it is memory that the kernel calls persistent.
         pub fn is_pmem(self) -> bool {
             matches!(self, Self::Pmem)
         }
@@ -447,7 +436,7 @@ mod transport {
             matches!(self, Self::Megaraid | Self::Raid)
         }
 
-        /// Whether a bridge stands before the disk that may answer for it.
+        /// Whether a USB bridge may answer in place of the disk.
         pub fn is_usb(self) -> bool {
             matches!(self, Self::Usb)
         }
@@ -457,24 +446,23 @@ mod transport {
             matches!(self, Self::Nvme)
         }
 
-        /// Whether it hangs on a SAS adapter, which may be a RAID controller.
+        /// Whether it is behind a SAS adapter, which may be a RAID controller.
         pub fn is_sas(self) -> bool {
             matches!(self, Self::Sas)
         }
 
-        /// Whether it is attached as plain disks are.
         pub fn is_sata_or_sas(self) -> bool {
             matches!(self, Self::Sata | Self::Sas)
         }
 
-        /// Whether its word says how a disk is attached.
-        pub fn is_named(self) -> bool {
+        /// Whether the attachment is known.
+        pub fn is_known(self) -> bool {
             !matches!(self, Self::Other)
         }
     }
 
     choice! {
-        /// What carries a disk on the network; the first three are NVMe over fabrics.
+        /// Transport of a network disk; the first three are NVMe over fabrics.
         pub enum Fabric {
             Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
         }

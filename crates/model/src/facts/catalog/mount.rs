@@ -1,13 +1,13 @@
 //! Mounted file systems, as they are in force now.
 
 facts! {
-    /// Where it is mounted, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
+    /// Mount point, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
     POINT: String = Mount "mount.point" ValueKind::Text, identifies;
     /// File system type, from mountinfo.
-    FSTYPE: String = Mount "mount.fstype" ValueKind::Text, prices, identifies;
-    /// What is mounted: a device, a remote path, a dataset, from mountinfo.
-    SOURCE: String = Mount "mount.source" ValueKind::Text, assigned, prices, identifies;
-    /// Which directory of the file system is mounted, from mountinfo; not `/` for a bind mount or a
+    FSTYPE: String = Mount "mount.fstype" ValueKind::Text, affects_latency, identifies;
+    /// Mount source: a device, a remote path, a dataset, from mountinfo.
+    SOURCE: String = Mount "mount.source" ValueKind::Text, assigned, affects_latency, identifies;
+    /// Directory of the file system that is mounted, from mountinfo; not `/` for a bind mount or a
     /// btrfs subvolume.
     ROOT: String = Mount "mount.root" ValueKind::Text, identifies;
     /// Major and minor number, from mountinfo; anonymous on btrfs.
@@ -16,42 +16,42 @@ facts! {
     /// below /sys/fs/btrfs.
     UUID: String = Mount "mount.uuid" ValueKind::Text, assigned, identifies;
     /// Per-mount options, from mountinfo's sixth field.
-    OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, prices;
+    OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, affects_latency;
     /// Options of the superblock, shared by every mount of it, from mountinfo's last field.
-    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, prices;
-    /// Whether looking up the mount point arrives here; false where another mount lies over it,
-    /// from the tree in mountinfo.
+    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, affects_latency;
+    /// Whether a lookup of the mount point ends here; false where another mount covers it, from the
+    /// tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight" ValueKind::Bool, concluded;
-    /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`,
-    /// `fuse`, an `overlay`, `zfs`, or `other`.
-    CLASS: MountClass = Mount "mount.class", concluded, of_cache;
+    /// Class of file system: on `block` devices here, on the `network`, in `memory`, `fuse`, an
+    /// `overlay`, `zfs`, or `other`.
+    CLASS: MountClass = Mount "mount.class", concluded, affects_flushes;
     /// Whether it is mounted read-only, by the mount or by the superblock.
     READ_ONLY: bool = Mount "mount.read_only" ValueKind::Bool, concluded, health;
     /// When access times are written: `noatime`, `relatime`, `strictatime`.
     ATIME: Atime = Mount "mount.atime", concluded, speed;
-    /// Whether the next boot mounts it too: a line of fstab or a mount unit in /etc/systemd/system
-    /// says so, an automounter waits there, or it is the root.
+    /// Whether the next boot mounts it too: by a line of fstab, a mount unit in /etc/systemd/system
+    /// or an automounter, or because it is the root.
     AT_BOOT: bool = Mount "mount.at_boot" ValueKind::Bool, concluded;
     /// Size, from statfs(2).
     SIZE: u64 = Mount "mount.size" ValueKind::Bytes, identifies;
-    /// Space an ordinary user can still write, from statfs(2).
+    /// Space available to an ordinary user, from statfs(2).
     FREE: u64 = Mount "mount.free" ValueKind::Bytes, drifting, health;
     /// Share of the space that is free, in percent, from statfs(2).
     FREE_PERCENT: f64 = Mount "mount.free_percent" ValueKind::Number, drifting, health;
-    /// Whether the file system sends flushes for its own sake: ext4, btrfs and f2fs can be told not
-    /// to (`nobarrier`).
-    BARRIER: Barrier = Mount "mount.barrier", concluded, of_cache;
+    /// Whether the file system sends flushes of its own; ext4, btrfs and f2fs can be told not to
+    /// (`nobarrier`).
+    BARRIER: Barrier = Mount "mount.barrier", concluded, affects_flushes;
     /// All options in force, defaults included, from /proc/fs/ext4/DEV/options.
-    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, prices;
+    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, affects_latency;
     /// Whether ext4 has a journal, from /sys/fs/ext4/DEV/journal_task.
-    EXT4_JOURNAL: bool = Mount "ext4.journal" ValueKind::Bool, prices, of_cache;
+    EXT4_JOURNAL: bool = Mount "ext4.journal" ValueKind::Bool, affects_latency, affects_flushes;
     /// Journal mode, from the `data=` option in force.
-    EXT4_DATA: JournalMode = Mount "ext4.data", prices, speed;
+    EXT4_DATA: JournalMode = Mount "ext4.data", affects_latency, speed;
     /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors" ValueKind::Count, health;
     /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in
     /// /proc/fs/ext4/DEV/fc_info.
-    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, prices, speed;
+    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, affects_latency, speed;
     /// Features of the superblock, as root, by the names of `dumpe2fs -h`.
     EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List;
     /// Size of a cluster, the unit in which an ext4 with the feature bigalloc gives out space, from
@@ -61,26 +61,26 @@ facts! {
     /// `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features" ValueKind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" ValueKind::List, assigned, prices;
-    /// How many member devices are there, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" ValueKind::Count, prices;
+    BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" ValueKind::List, assigned, affects_latency;
+    /// Number of member devices present, from /sys/fs/btrfs/UUID/devices.
+    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" ValueKind::Count, affects_latency;
     /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.
-    BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" ValueKind::List, prices, speed;
+    BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" ValueKind::List, affects_latency, speed;
     /// Profiles of the metadata block groups, from /sys/fs/btrfs/UUID/allocation/metadata.
-    BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" ValueKind::List, prices, speed;
+    BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" ValueKind::List, affects_latency, speed;
     /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
-    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, prices, speed;
-    /// Devices that it is on beside its own, from `logdev=` and `rtdev=` in force (xfs(5)).
-    EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices" ValueKind::List, assigned, prices;
+    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, affects_latency, speed;
+    /// Further devices of the file system, from `logdev=` and `rtdev=` in force (xfs(5)).
+    EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices" ValueKind::List, assigned, affects_latency;
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores
     /// flushes.
-    ZFS_SYNC: ZfsSync = Mount "zfs.sync", prices, of_cache;
+    ZFS_SYNC: ZfsSync = Mount "zfs.sync", affects_latency, affects_flushes;
     /// ZFS property `logbias` of the dataset (zfsprops(7)).
-    ZFS_LOGBIAS: Logbias = Mount "zfs.logbias", prices, speed;
+    ZFS_LOGBIAS: Logbias = Mount "zfs.logbias", affects_latency, speed;
     /// ZFS property `recordsize` of the dataset (zfsprops(7)).
-    ZFS_RECORD: u64 = Mount "zfs.recordsize" ValueKind::Bytes, prices, speed;
+    ZFS_RECORD: u64 = Mount "zfs.recordsize" ValueKind::Bytes, affects_latency, speed;
     /// Devices of the ZFS pool, its separate log included, from `zpool status -P`.
-    ZFS_DEVICES: Vec<String> = Mount "zfs.devices" ValueKind::List, assigned, prices;
+    ZFS_DEVICES: Vec<String> = Mount "zfs.devices" ValueKind::List, assigned, affects_latency;
     /// State of the ZFS pool, from `zpool status`.
     ZFS_POOL_STATE: VdevState = Mount "zfs.pool_state", health;
     /// Devices of the ZFS pool that are missing or no longer used, each with its state, from
@@ -89,36 +89,37 @@ facts! {
     /// Parts of the ZFS pool with errors, each with its counts
     /// (`sda1 0 read, 3 write, 0 checksum`), from `zpool status -P`.
     ZFS_ERRORS: Vec<String> = Mount "zfs.error_counts" ValueKind::List, assigned, drifting, health;
-    /// Whether data of the ZFS pool is damaged for good, from the line `errors:` of `zpool status`.
+    /// Whether data of the ZFS pool is permanently damaged, from the line `errors:` of `zpool
+    /// status`.
     ZFS_DAMAGED: bool = Mount "zfs.damaged" ValueKind::Bool, drifting, health;
-    /// Device that holds the journal of an ext4, when it is another one, from the name of the
-    /// journal's thread (/sys/fs/ext4/DEV/journal_task).
-    EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" ValueKind::Text, assigned, prices, of_cache;
+    /// External journal device of an ext4, from the name of the journal's thread
+    /// (/sys/fs/ext4/DEV/journal_task).
+    EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" ValueKind::Text, assigned, affects_latency, affects_flushes;
     /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats
     /// (5.14 and later).
     BTRFS_ERRORS: u64 = Mount "btrfs.device_errors" ValueKind::Count, health;
-    /// Devices that a btrfs lacks, from /sys/fs/btrfs/UUID/devinfo/*/missing.
+    /// Number of missing devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/missing.
     BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" ValueKind::Count, health;
     /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems
     /// without a fixed number.
     FREE_INODES: f64 = Mount "mount.free_inodes_percent" ValueKind::Number, drifting, health;
     /// Size of a block, from statfs(2).
     BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, speed;
-    /// Options in force of which rules/tables/validity.toml has no row for this file system.
+    /// Options in force without a row in rules/tables/validity.toml for this file system.
     UNLISTED_OPTIONS: Vec<String> = Mount "mount.unlisted_options" ValueKind::List, judged;
-    /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=`
+    /// Stripe size by which it places data, 0 without one: `stripe=` in force (ext4), `swidth=`
     /// among the options (XFS).
     STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, speed;
-    /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an
-    /// `other` one, or there is `none`; `no stripes` where it stands on no such array.
+    /// How that stripe fits the md array directly below: it `fits`, is an `other` one, or there is
+    /// `none`; `no stripes` where it is on no such array.
     STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, speed;
-    /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point
-    /// stands in fstab without X-fstrim.notrim.
+    /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point is
+    /// in fstab without X-fstrim.notrim.
     TRIMMED: bool = Mount "mount.trimmed" ValueKind::Bool, health;
 }
 
 choice! {
-    /// What kind of file system it is.
+    /// Class of file system.
     pub enum MountClass {
         Block = "block",
         Network = "network",
@@ -146,7 +147,7 @@ impl MountClass {
         matches!(self, Self::Zfs)
     }
 
-    /// Whether it stands on no device and no other file system of this machine.
+    /// Whether it is on no device and no other file system of this machine.
     pub fn is_diskless(self) -> bool {
         matches!(self, Self::Network | Self::Memory)
     }
@@ -161,7 +162,7 @@ choice! {
         Offline = "OFFLINE",
         Removed = "REMOVED",
         Unavailable = "UNAVAIL",
-        /// Of a pool: it waits for an administrator, and so does everybody who writes to it.
+        /// Of a pool: I/O is suspended until an administrator acts, and writers wait.
         Suspended = "SUSPENDED",
     }
 }
@@ -179,28 +180,27 @@ choice! {
 }
 
 choice! {
-    /// Whether a file system sends flushes for its own sake; an option without effect turns nothing
-    /// off.
+    /// Whether a file system sends flushes of its own; an option without effect turns nothing off.
     pub enum Barrier { On = "on", Off = "off", NoEffect = "no effect" }
 }
 
 choice! {
-    /// What ext4 puts through its journal besides metadata, and when data is written.
+    /// What ext4 writes to its journal besides metadata, and when data is written.
     pub enum JournalMode { Ordered = "ordered", Journal = "journal", Writeback = "writeback" }
 }
 
 choice! {
-    /// What a ZFS dataset makes of synchronous writes.
+    /// What a ZFS dataset does with synchronous writes.
     pub enum ZfsSync { Standard = "standard", Always = "always", Disabled = "disabled" }
 }
 
 choice! {
-    /// What a ZFS dataset is written for.
+    /// What a ZFS dataset is optimised for.
     pub enum Logbias { Latency = "latency", Throughput = "throughput" }
 }
 
 choice! {
-    /// How the stripe of a file system fits that of the array beneath.
+    /// How the stripe of a file system fits that of the array below.
     pub enum StripeFit { Fits = "fits", Other = "other", None = "none", NoStripes = "no stripes" }
 }
 

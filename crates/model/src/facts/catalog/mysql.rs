@@ -2,11 +2,11 @@
 //! the manuals.
 
 facts! {
-    /// Server version, from the program that runs or is installed.
+    /// Server version, from the program that is running or installed.
     VERSION: Version = Cluster "mysql.version" ValueKind::Version;
     /// Whether a server runs on it now.
     RUNNING: bool = Cluster "mysql.running" ValueKind::Bool;
-    /// Name people call it by, such as `mariadb 10.11 in /var/lib/mysql`.
+    /// Display name, such as `mariadb 10.11 in /var/lib/mysql`.
     NAME: String = Cluster "mysql.name" ValueKind::Text;
     /// Data directory.
     DATA: String = Cluster "mysql.data_directory" ValueKind::Text;
@@ -23,20 +23,20 @@ facts! {
     DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" ValueKind::Text;
     /// Owner of the data directory.
     USER: String = Cluster "mysql.user" ValueKind::Text;
-    /// Socket at which the running server answered us, and so the one to ask it at.
+    /// Socket at which the running server answered, and so the one to query.
     SOCKET: String = Cluster "mysql.socket" ValueKind::Text;
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's
     /// environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" ValueKind::Text;
     /// `innodb_flush_method` in force.
     FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method";
-    /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another
-    /// as its files say.
+    /// `innodb_flush_log_at_trx_commit` in force: reported by a running server, otherwise from its
+    /// files.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count;
-    /// `innodb_flush_log_at_timeout` in force: how many seconds lie between flushes of the redo log
-    /// where commits do not wait for one.
+    /// `innodb_flush_log_at_timeout` in force: seconds between flushes of the redo log where
+    /// commits do not wait for one.
     FLUSH_LOG_TIMEOUT: u64 = Cluster "mysql.innodb_flush_log_at_timeout" ValueKind::Count;
-    /// `sync_binlog` in force: of a running server as it says itself, of another as its files say.
+    /// `sync_binlog` in force: reported by a running server, otherwise from its files.
     SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" ValueKind::Count;
     /// Whether the binary log is written (`log_bin`).
     LOG_BIN: bool = Cluster "mysql.log_bin" ValueKind::Bool;
@@ -46,8 +46,7 @@ facts! {
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast`
     /// (MariaDB 11 and later).
     DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite";
-    /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged;
-    /// `none` is not at all.
+    /// `innodb_checksum_algorithm` in force: how damaged pages are detected; `none` is not at all.
     CHECKSUM: PageChecksum = Cluster "mysql.innodb_checksum_algorithm";
     /// `innodb_io_capacity` in force, in operations per second.
     IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" ValueKind::Count;
@@ -63,51 +62,49 @@ facts! {
     REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" ValueKind::Bytes;
     /// `innodb_log_file_size` in force, where it is set.
     LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes;
-    /// Settings of the redo log's size that are written down and ignored, because
-    /// `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
+    /// Settings of the redo log's size that are ignored because `innodb_redo_log_capacity` is set
+    /// too (MySQL 8.0.30 and later).
     REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List;
-    /// Size of the redo log, by the one setting that decides it (MySQL 8.0.30, MariaDB 10.5 and
-    /// later).
+    /// Size of the redo log, by the setting that decides it (MySQL 8.0.30, MariaDB 10.5 and later).
     REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, judged;
     /// `innodb_log_buffer_size` in force.
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
-    /// `max_binlog_size` in force: where the binary log goes on in a new file.
+    /// `max_binlog_size` in force: the size at which the binary log rotates.
     MAX_BINLOG_SIZE: u64 = Cluster "mysql.max_binlog_size" ValueKind::Bytes;
-    /// `binlog_commit_wait_count` in force (MariaDB): for how many commits one waits before the
+    /// `binlog_commit_wait_count` in force (MariaDB): number of commits to wait for before the
     /// binary log is flushed.
     BINLOG_WAIT_COUNT: u64 = Cluster "mysql.binlog_commit_wait_count" ValueKind::Count;
-    /// `binlog_commit_wait_usec` in force (MariaDB): how long it waits for them at most, in
-    /// microseconds.
+    /// `binlog_commit_wait_usec` in force (MariaDB): the longest such wait, in microseconds.
     BINLOG_WAIT_USEC: u64 = Cluster "mysql.binlog_commit_wait_usec" ValueKind::Count;
-    /// For how long the server has run (`Uptime`).
+    /// Uptime of the server (`Uptime`).
     UPTIME: f64 = Cluster "mysql.uptime" ValueKind::Micros, drifting;
     /// Redo written since the start (`Innodb_os_log_written`).
     REDO_WRITTEN: u64 = Cluster "mysql.redo_written" ValueKind::Bytes, drifting;
-    /// Redo that is not in the data files yet, and would be replayed (`Innodb_checkpoint_age`;
+    /// Redo not yet in the data files, which recovery would replay (`Innodb_checkpoint_age`;
     /// `Innodb_redo_log_logical_size` of MySQL 8.0.30 and later).
     CHECKPOINT_AGE: u64 = Cluster "mysql.checkpoint_age" ValueKind::Bytes, drifting;
-    /// How often a session waited for room in the log buffer (`Innodb_log_waits`).
+    /// How often a session waited for space in the log buffer (`Innodb_log_waits`).
     LOG_WAITS: u64 = Cluster "mysql.log_waits" ValueKind::Count, drifting;
-    /// Commits in the binary log for each group that was flushed together (`Binlog_commits`,
+    /// Commits in the binary log per group flushed together (`Binlog_commits`,
     /// `Binlog_group_commits`; MariaDB).
     COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group" ValueKind::Number, drifting;
     /// Redo written per second, on average since the start.
     REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, judged;
-    /// For how long the redo log lasts at that rate.
+    /// How long the redo log lasts at that rate.
     REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, judged;
-    /// The least time that recovery would take after a crash now.
+    /// Lower estimate of recovery time after a crash now.
     RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, judged;
-    /// The most time that it would take, on flash.
+    /// Upper estimate of that time, on flash.
     RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, judged;
-    /// Whether the redo log suffices for what is written to it.
+    /// Whether the redo log is large enough for its write rate.
     REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", judged;
-    /// A size that holds an hour of it, as far as there is room, in bytes as option files and SET
-    /// GLOBAL take them.
+    /// Redo log size that holds an hour of writes, as far as there is room, in bytes as option
+    /// files and SET GLOBAL take them.
     REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, judged;
-    /// What that size would come to: how long it lasts, and recovery.
+    /// Effect of that size: how long it lasts, and recovery time.
     REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, judged;
-    /// A log buffer for which fewer sessions would wait, in bytes; empty where none waited, or it
-    /// is large.
+    /// Log buffer size with which fewer sessions would wait, in bytes; empty where none waited, or
+    /// it is already large.
     LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, judged;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" ValueKind::Bool;
@@ -125,7 +122,7 @@ facts! {
     LOG_FILE_WRITE_THROUGH: bool = Cluster "mysql.innodb_log_file_write_through" ValueKind::Bool;
 }
 
-mod words {
+mod choices {
     //! Settings of MySQL and MariaDB that are choices, with every word that any version of either
     //! accepts. Numbers and other spellings are left to the readers.
 
@@ -149,7 +146,7 @@ mod words {
     }
 
     choice! {
-        /// How pages are made to tell that they are damaged.
+        /// How damaged pages are detected.
         pub enum PageChecksum {
             Crc32 = "crc32",
             StrictCrc32 = "strict_crc32",
@@ -163,7 +160,7 @@ mod words {
     }
 }
 
-pub use words::{Doublewrite, FlushMethod, PageChecksum};
+pub use choices::{Doublewrite, FlushMethod, PageChecksum};
 
 use super::cluster::SizeFit;
 use crate::version::Version;

@@ -6,19 +6,19 @@ facts! {
     VERSION: Version = Cluster "pg.version" ValueKind::Version;
     /// Whether a server runs on it now.
     RUNNING: bool = Cluster "pg.running" ValueKind::Bool;
-    /// Name people call it by, such as `postgresql 16/main`.
+    /// Display name, such as `postgresql 16/main`.
     NAME: String = Cluster "pg.name" ValueKind::Text;
     /// Data directory.
     DATA: String = Cluster "pg.data_directory" ValueKind::Text;
-    /// WAL directory, its symbolic link followed.
+    /// WAL directory, with its symbolic link resolved.
     WAL: String = Cluster "pg.wal_directory" ValueKind::Text;
-    /// Directories of tablespaces outside the data directory, the links in pg_tblspc followed.
+    /// Directories of tablespaces outside the data directory, with the links in pg_tblspc resolved.
     TABLESPACES: Vec<String> = Cluster "pg.tablespaces" ValueKind::List;
     /// Owner of the data directory.
     USER: String = Cluster "pg.user" ValueKind::Text;
     /// Main configuration file.
     CONFIG_FILE: String = Cluster "pg.config_file" ValueKind::Text;
-    /// Directory of the socket at which the running server answered us.
+    /// Directory of the socket at which the running server answered.
     SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" ValueKind::Text;
     /// Port of that socket.
     PORT: u64 = Cluster "pg.port" ValueKind::Count;
@@ -34,10 +34,9 @@ facts! {
     /// `wal_writer_delay` in force: commits that do not wait for their flush are flushed within
     /// three times that.
     WAL_WRITER_DELAY: f64 = Cluster "pg.wal_writer_delay" ValueKind::Micros;
-    /// What databases and roles set `synchronous_commit` to for their own sessions, from the
-    /// running server.
+    /// `synchronous_commit` as set for single databases and roles, from the running server.
     COMMIT_OVERRIDES: Vec<CommitOverride> = Cluster "pg.synchronous_commit_overrides" ValueKind::List;
-    /// How many standbys a commit waits for (`synchronous_standby_names`); 0 is none.
+    /// Number of standbys that a commit waits for (`synchronous_standby_names`); 0 is none.
     STANDBYS: u64 = Cluster "pg.synchronous_standbys" ValueKind::Count;
     /// `full_page_writes` in force.
     FULL_PAGE_WRITES: bool = Cluster "pg.full_page_writes" ValueKind::Bool;
@@ -55,14 +54,14 @@ facts! {
     MIN_WAL_SIZE: u64 = Cluster "pg.min_wal_size" ValueKind::Bytes;
     /// `checkpoint_timeout` in force.
     CHECKPOINT_TIMEOUT: f64 = Cluster "pg.checkpoint_timeout" ValueKind::Micros;
-    /// `wal_buffers` in force in the running server, which works it out where nothing sets it.
+    /// `wal_buffers` in force in the running server, which computes it if unset.
     WAL_BUFFERS: u64 = Cluster "pg.wal_buffers" ValueKind::Bytes;
     /// `shared_buffers` in force in the running server.
     SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" ValueKind::Bytes;
     /// Size of a WAL segment, chosen when the cluster was created; from the running server.
     WAL_SEGMENT_SIZE: u64 = Cluster "pg.wal_segment_size" ValueKind::Bytes;
-    /// WAL made since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`, 14 and
-    /// later).
+    /// WAL generated since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`, 14
+    /// and later).
     WAL_MADE: u64 = Cluster "pg.wal_made" ValueKind::Bytes, drifting;
     /// Records in that WAL (`pg_stat_wal.wal_records`).
     WAL_RECORDS: u64 = Cluster "pg.wal_records" ValueKind::Count, drifting;
@@ -70,50 +69,50 @@ facts! {
     WAL_IMAGES: u64 = Cluster "pg.wal_full_page_images" ValueKind::Count, drifting;
     /// How often WAL was written because its buffers were full (`pg_stat_wal.wal_buffers_full`).
     WAL_BUFFERS_FULL: u64 = Cluster "pg.wal_buffers_full" ValueKind::Count, drifting;
-    /// The moment from which the server has counted its WAL (`pg_stat_wal.stats_reset`).
+    /// When the server's WAL counters were last reset (`pg_stat_wal.stats_reset`).
     WAL_SINCE: String = Cluster "pg.wal_since" ValueKind::Text, drifting;
-    /// How long ago that moment was, by the server's clock.
+    /// Time since that reset, by the server's clock.
     WAL_TIME: f64 = Cluster "pg.wal_time" ValueKind::Micros, drifting;
-    /// WAL made since the last checkpoint began (`pg_control_checkpoint()`, 10 and later).
+    /// WAL generated since the start of the last checkpoint (`pg_control_checkpoint()`, 10 and
+    /// later).
     WAL_RECENT: u64 = Cluster "pg.wal_recent" ValueKind::Bytes, drifting;
-    /// How long ago the last checkpoint began, to the second.
+    /// Time since the start of the last checkpoint, to the second.
     WAL_RECENT_TIME: f64 = Cluster "pg.wal_recent_time" ValueKind::Micros, drifting;
-    /// Checkpoints that `checkpoint_timeout` made due (`pg_stat_bgwriter`; `pg_stat_checkpointer`
-    /// from 17 on).
+    /// Checkpoints due by `checkpoint_timeout` (`pg_stat_bgwriter`; `pg_stat_checkpointer` from 17
+    /// on).
     CHECKPOINTS_TIMED: u64 = Cluster "pg.checkpoints_timed" ValueKind::Count, drifting;
-    /// All other checkpoints: those that the amount of WAL forced, and those that somebody asked
-    /// for.
+    /// All other checkpoints: those forced by the amount of WAL, and those requested.
     CHECKPOINTS_REQUESTED: u64 = Cluster "pg.checkpoints_requested" ValueKind::Count, drifting;
-    /// For how long checkpoints have been counted, by the server's clock.
+    /// Time over which checkpoints have been counted, by the server's clock.
     CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" ValueKind::Micros, drifting;
-    /// WAL made per second, on average since it is counted, or else since the last checkpoint.
+    /// WAL generated per second, on average since the counters were reset, or else since the last
+    /// checkpoint.
     WAL_RATE: u64 = Cluster "pg.wal_rate" ValueKind::Bytes, judged;
-    /// WAL made per second while its amount forced checkpoints.
+    /// WAL generated per second while its amount forced checkpoints.
     WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" ValueKind::Bytes, judged;
-    /// At most so many of a hundred checkpoints were forced by the amount of WAL.
+    /// Upper bound of the share of checkpoints forced by the amount of WAL, in percent.
     CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, judged;
-    /// Whether `max_wal_size` suffices for the WAL that was made.
+    /// Whether `max_wal_size` is large enough for the WAL generated.
     WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", judged;
-    /// A `max_wal_size` with which checkpoints are timed at the rates seen, as far as there is room
-    /// for it.
+    /// A `max_wal_size` with which checkpoints are timed at the measured rates, as far as there is
+    /// room.
     WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, judged;
-    /// What that size would come to: checkpoints, full-page images, recovery.
+    /// Effect of that size: checkpoints, full-page images, recovery.
     WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, judged;
-    /// The least time that recovery takes after a crash at the end of a busy interval between
+    /// Lower estimate of recovery time after a crash at the end of a busy interval between
     /// checkpoints.
     RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, judged;
-    /// The most time that it takes after a crash at the end of the checkpoint that follows, on
-    /// flash.
+    /// Upper estimate of that time, after a crash at the end of the next checkpoint, on flash.
     RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, judged;
-    /// What a `checkpoint_timeout` of 15 minutes would come to; empty where it is as long, or its
-    /// WAL has no room.
+    /// Effect of a `checkpoint_timeout` of 15 minutes; empty where it is as long, or its WAL has no
+    /// room.
     TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, judged;
-    /// A `min_wal_size` that keeps the files of a busy time over a quiet one; empty where none is
-    /// wanted.
+    /// A `min_wal_size` that keeps the segments of a busy period over a quiet one; empty where none
+    /// is needed.
     MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, judged;
-    /// `wal_buffers` in units of what the server chooses by itself.
+    /// `wal_buffers` relative to the automatic size.
     WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, judged;
-    /// How many times `max_wal_size` is free on the file system of the WAL.
+    /// Free space on the WAL's file system, in multiples of `max_wal_size`.
     WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting;
     /// `data_sync_retry` in force.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" ValueKind::Bool;
@@ -121,16 +120,16 @@ facts! {
     COMMIT_DELAY: u64 = Cluster "pg.commit_delay" ValueKind::Count;
     /// `debug_io_direct` in force (16 and later).
     DEBUG_IO_DIRECT: String = Cluster "pg.debug_io_direct" ValueKind::Text;
-    /// `wal_compression` in force (9.5 and later): `off`, `on`, or how (15 and later).
+    /// `wal_compression` in force (9.5 and later): `off`, `on`, or the method (15 and later).
     WAL_COMPRESSION: WalCompression = Cluster "pg.wal_compression";
-    /// Values of `wal_compression` that the running server was built with (15 and later;
+    /// Values of `wal_compression` that the running server supports (15 and later;
     /// `pg_settings.enumvals`).
     WAL_COMPRESSIONS: Vec<String> = Cluster "pg.wal_compression_values" ValueKind::List;
-    /// `checkpoint_completion_target` in force: the share of the time between checkpoints over
-    /// which one is spread.
+    /// `checkpoint_completion_target` in force: share of the time between checkpoints over which
+    /// one is spread.
     CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" ValueKind::Number;
     /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it
-    /// asks the kernel to; 0 is never.
+    /// asks the kernel to write it out; 0 is never.
     CHECKPOINT_FLUSH_AFTER: u64 = Cluster "pg.checkpoint_flush_after" ValueKind::Bytes;
     /// `recovery_init_sync_method` in force (14 and later): how the data directory is flushed
     /// before recovery.
@@ -146,15 +145,15 @@ facts! {
     DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" ValueKind::Bool;
 }
 
-mod words {
+mod choices {
     //! Settings of PostgreSQL that are choices, with every word that any version accepts
     //! (guc_tables.c). Other spellings, such as `true` and `hot_standby`, are left to the readers.
 
     use crate::facts::choice;
 
     choice! {
-        /// How the WAL is flushed; `fsync_writethrough` is not for Linux, and the server refuses it
-        /// there.
+        /// How the WAL is flushed; `fsync_writethrough` does not exist on Linux, where the server
+        /// refuses it.
         pub enum WalSyncMethod {
             Fsync = "fsync",
             Fdatasync = "fdatasync",
@@ -165,7 +164,7 @@ mod words {
     }
 
     impl WalSyncMethod {
-        /// Whether it is what the server takes on Linux when nothing is set.
+        /// Whether it is the default on Linux.
         pub fn is_fdatasync(self) -> bool {
             matches!(self, Self::Fdatasync)
         }
@@ -183,12 +182,12 @@ mod words {
     }
 
     choice! {
-        /// How much the WAL tells.
+        /// How much information the WAL holds.
         pub enum WalLevel { Minimal = "minimal", Replica = "replica", Logical = "logical" }
     }
 
     impl WalLevel {
-        /// Whether nobody but recovery can read such a WAL.
+        /// Whether only crash recovery can use such a WAL.
         pub fn is_minimal(self) -> bool {
             matches!(self, Self::Minimal)
         }
@@ -209,7 +208,7 @@ mod words {
         pub enum FileExtendMethod { PosixFallocate = "posix_fallocate", WriteZeros = "write_zeros" }
     }
 }
-mod sessions {
+mod commit_override {
     //! Settings that a database or a role has for its own sessions (PostgreSQL manual, *ALTER
     //! DATABASE*, *ALTER ROLE*).
 
@@ -222,17 +221,17 @@ mod sessions {
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct CommitOverride {
         /// Whose sessions: `database app`, `role bob`, `role bob in database app`; display-safe.
-        pub whose: String,
+        pub owner: String,
         pub value: SynchronousCommit,
     }
 
     impl fmt::Display for CommitOverride {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "{}: {}", self.whose, self.value)
+            write!(f, "{}: {}", self.owner, self.value)
         }
     }
 
-    /// As [`CommitOverride`] shows itself; a name may have a colon, the value has none.
+    /// Encoded as [`CommitOverride`] displays it; a name may hold a colon, a value does not.
     impl FactValue for Vec<CommitOverride> {
         fn into_value(self) -> Value {
             Value::List(self.iter().map(ToString::to_string).collect())
@@ -243,7 +242,7 @@ mod sessions {
             let one = |text: &String| {
                 let (whose, value) = text.rsplit_once(": ")?;
                 Some(CommitOverride {
-                    whose: whose.to_owned(),
+                    owner: whose.to_owned(),
                     value: SynchronousCommit::from_word(value)?,
                 })
             };
@@ -260,7 +259,7 @@ mod sessions {
             for whose in ["database app", "role a: off", "role b in database c: on"] {
                 for value in SynchronousCommit::ALL {
                     let all = vec![CommitOverride {
-                        whose: whose.to_owned(),
+                        owner: whose.to_owned(),
                         value: *value,
                     }];
                     assert_eq!(
@@ -273,10 +272,10 @@ mod sessions {
     }
 }
 
-pub use sessions::CommitOverride;
-pub use words::{
+pub use choices::{
     FileExtendMethod, RecoveryInitSync, SynchronousCommit, WalCompression, WalLevel, WalSyncMethod,
 };
+pub use commit_override::CommitOverride;
 
 use super::cluster::SizeFit;
 use crate::version::Version;

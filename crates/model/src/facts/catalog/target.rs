@@ -3,76 +3,74 @@
 facts! {
     /// The directory, or the block device.
     PATH: String = Target "target.path" ValueKind::Text;
-    /// What it is: an existing `directory`, one that is to be `created`, or a block `device`.
+    /// Kind of target: an existing `directory`, one that is to be `created`, or a block `device`.
     KIND: TargetKind = Target "target.kind", concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`,
-    /// `binlog`, `doublewrite`, `undo`; none of them when it is unused.
+    /// `binlog`, `doublewrite`, `undo`; empty when unused.
     ROLES: Vec<Role> = Target "target.roles" ValueKind::Choices(Role::WORDS), concluded;
-    /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
+    /// Those directories, each after its role, such as `wal /srv/fast/wal`.
     DIRECTORIES: Vec<String> = Target "target.directories" ValueKind::List, concluded;
-    /// The data directories of the database servers that keep something here.
+    /// Data directories of the database servers that use it.
     CLUSTERS: Vec<String> = Target "target.clusters" ValueKind::List, concluded;
-    /// Whether looking at it ends in an I/O error, as on an XFS that has shut itself down
+    /// Whether accessing it fails with an I/O error, as on an XFS that has shut itself down
     /// (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or a disk that is gone.
     IO_ERROR: bool = Target "target.io_error" ValueKind::Bool;
-    /// Whether the directory has nothing in it.
+    /// Whether the directory is empty.
     EMPTY: bool = Target "target.empty" ValueKind::Bool, drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from
     /// FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<Attribute> = Target "target.flags" ValueKind::Choices(Attribute::WORDS), prices;
+    FLAGS: Vec<Attribute> = Target "target.flags" ValueKind::Choices(Attribute::WORDS), affects_latency;
     /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount
     /// option).
-    NOCOW: bool = Target "target.nocow" ValueKind::Bool, prices;
-    /// Other targets of database servers with a disk at the bottom that this one has too.
+    NOCOW: bool = Target "target.nocow" ValueKind::Bool, affects_latency;
+    /// Other targets of database servers that share a disk with it.
     SHARES_DISK: Vec<String> = Target "target.shares_disk_with" ValueKind::List, concluded;
     /// Other targets of database servers on the same file system, and so with the same journal.
     SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" ValueKind::List, concluded;
-    /// Other targets of database servers with a file system of their own in the same thin pool
+    /// Other targets of database servers with their own file system in the same thin pool
     /// (device-mapper uuid `…-tpool`).
     SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" ValueKind::List, concluded;
-    /// For a log: the data of the same server that lies on faster disks than it.
+    /// For a log: data of the same server that is on faster disks.
     SLOWER_THAN: Vec<String> = Target "target.slower_than" ValueKind::List, concluded;
-    /// Disks at the bottom that also hold swap.
+    /// Its disks that also hold swap.
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" ValueKind::List, concluded;
     /// The durability verdict.
-    VERDICT: Standing = Target "target.verdict", judged;
-    /// State of the redundancy beneath the target: `whole` where nothing is missing, `none` where
-    /// there are none.
+    VERDICT: VerdictKind = Target "target.verdict", judged;
+    /// Redundancy below the target: `whole` where nothing is missing, `none` where there is none.
     REDUNDANCY: Redundancy = Target "target.redundancy", judged;
-    /// The caches of the disks, joined: the worst governs.
+    /// Cache of its disks; the worst one counts.
     CACHE: Cache = Target "target.cache", judged;
-    /// What happens to a flush on its way down.
+    /// What happens to a flush on its way to the disks.
     FLUSH: Flush = Target "target.flush", judged;
-    /// Where the verdict is *at risk* or *contradictory*: what mends that, by the causes that
-    /// decide.
+    /// Where the verdict is *at risk* or *contradictory*: the fix, by the deciding causes.
     REMEDY: String = Target "target.remedy" ValueKind::Text, judged;
-    /// The same where nothing on this machine mends it: why, and where it is to be changed.
+    /// Where nothing on this host fixes that: why, and where to change it.
     NO_REMEDY: String = Target "target.no_remedy" ValueKind::Text, judged;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
     SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" ValueKind::Choices(Suppressor::WORDS), judged;
-    /// What becomes of a server's page on its way to the device when the power fails: `whole` on a
-    /// file system that never overwrites one, `documented` where every link of the provider's
-    /// documented chain holds, `unknown`, `broken`.
+    /// What happens to a server's page on power failure: `whole` on a file system that never
+    /// overwrites one, `documented` where every link of the provider's documented chain holds,
+    /// `unknown`, `broken`.
     PAGE_WRITES: PageWrites = Target "target.page_writes", judged;
-    /// The first link of that chain that is broken, or else unknown.
+    /// First link of that chain that is broken, or otherwise unknown.
     PAGE_LINK: String = Target "target.page_link" ValueKind::Text, judged;
-    /// Every link of that chain in order, from the page down to the device, with what it comes to.
+    /// Every link of that chain in order, from the page down to the device, with its result.
     PAGE_LINKS: Vec<String> = Target "target.page_links" ValueKind::List, judged;
     /// Databases and roles of its server whose commits may be lost, though the server's default
     /// keeps them.
     COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" ValueKind::List, judged;
-    /// Whether advice that removes flushes could be given at all: the interlock of the durability
-    /// verdict, every condition of which must be known to hold.
+    /// Whether advice that removes flushes may be given: the interlock of the durability verdict,
+    /// all of whose conditions must be known to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" ValueKind::Bool, judged;
 }
 
-mod page {
+mod page_writes {
     //! The conclusion about the pages that a server overwrites on a target.
 
     use crate::facts::choice;
 
     choice! {
-        /// What becomes of a page on its way to the device when the power fails.
+        /// What happens to a page on its way to the device when the power fails.
         pub enum PageWrites {
             /// The file system never overwrites a page in place.
             Whole = "whole",
@@ -86,7 +84,7 @@ mod page {
         }
     }
 }
-mod place {
+mod kind {
     //! The kind of a target, its use by a server, and the flags that new files there inherit.
 
     use crate::facts::choice;
@@ -97,17 +95,16 @@ mod place {
     }
 
     impl TargetKind {
-        /// Whether it is a block device.
         pub fn is_device(self) -> bool {
             matches!(self, Self::Device)
         }
 
-        /// Whether it is a directory that is there.
+        /// Whether it is an existing directory.
         pub fn is_directory(self) -> bool {
             matches!(self, Self::Directory)
         }
 
-        /// Whether it is a directory that is still to be made.
+        /// Whether it is a directory that does not exist yet.
         pub fn is_created(self) -> bool {
             matches!(self, Self::Created)
         }
@@ -127,7 +124,6 @@ mod place {
     }
 
     impl Role {
-        /// Whether it is a server's data.
         pub fn is_data(self) -> bool {
             matches!(self, Self::Data)
         }
@@ -154,14 +150,13 @@ mod place {
     }
 
     impl Attribute {
-        /// Whether it is the one that overwrites in place.
         pub fn is_nocow(self) -> bool {
             matches!(self, Self::Nocow)
         }
     }
 }
 mod verdict {
-    //! The conclusions about a target: the verdict, and the fate of its flushes.
+    //! The conclusions about a target: the verdict, and what happens to its flushes.
 
     use serde::{Deserialize, Serialize};
 
@@ -172,34 +167,33 @@ mod verdict {
         #[derive(Serialize, Deserialize)]
         #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
-        pub enum Standing {
+        pub enum VerdictKind {
             /// A committed transaction may be lost.
             AtRisk = "at risk",
             /// The layers disagree.
             Contradictory = "contradictory",
             /// Something needed is not known.
             Unproven = "unproven",
-            /// The same, but it survived every power cut that was tried. It opens nothing that
-            /// *unproven* keeps shut.
+            /// The same, but it survived every drill. It unlocks nothing that *unproven* keeps
+            /// locked.
             ProvenByDrill = "proven by drill",
             /// It survives, and the evidence is named.
             Durable = "durable",
         }
     }
 
-    impl Standing {
+    impl VerdictKind {
         /// Whether the evidence shows that a commit survives.
         pub fn is_durable(self) -> bool {
             matches!(self, Self::Durable)
         }
 
-        /// Whether a commit survives by what was seen or tried, so that what is missing of the
-        /// copies is a *but*.
+        /// Whether a commit survives by evidence or by drill, so that missing redundancy is only a
+        /// reservation.
         pub fn survives(self) -> bool {
             matches!(self, Self::Durable | Self::ProvenByDrill)
         }
 
-        /// Whether a committed transaction may be lost by what was seen.
         pub fn is_at_risk(self) -> bool {
             matches!(self, Self::AtRisk)
         }
@@ -209,7 +203,6 @@ mod verdict {
             matches!(self, Self::Unproven)
         }
 
-        /// Whether it rests on power cuts that were tried.
         pub fn is_proven_by_drill(self) -> bool {
             matches!(self, Self::ProvenByDrill)
         }
@@ -221,7 +214,7 @@ mod verdict {
     }
 
     impl Flush {
-        /// Whether none arrives although some are asked for.
+        /// Whether no flush arrives although some are sent.
         pub fn is_suppressed(self) -> bool {
             matches!(self, Self::Suppressed)
         }
@@ -236,23 +229,21 @@ mod verdict {
     }
 
     choice! {
-        /// What the copies and the parity beneath a target are worth when one more thing fails,
-        /// worst first. The verdict is about a power failure alone.
+        /// What copies and parity below a target are worth when one more thing fails, worst first.
+        /// The verdict covers power failure alone.
         #[derive(Serialize, Deserialize)]
         #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum Redundancy {
-            /// More is missing than can be done without, or it does not run.
+            /// More is missing than it can lose, or it does not run.
             Failed = "failed",
             /// Something is missing.
             Degraded = "degraded",
-            /// Nothing is missing, and a member has failed: a spare, or one that a spare stands in
-            /// for.
+            /// Nothing is missing, but a member has failed: a spare, or one that a spare replaced.
             FailedMember = "failed member",
-            /// Parity that a power failure can leave wrong, so that a disk lost after it takes data
-            /// with it.
+            /// A power failure can leave parity wrong, so that losing a disk afterwards loses data.
             WriteHole = "write hole open",
-            /// There are copies or parity, and what they are worth was not read.
+            /// There are copies or parity, but their state was not read.
             Unknown = "unknown",
             /// Nothing is missing.
             Whole = "whole",
@@ -262,7 +253,7 @@ mod verdict {
     }
 
     impl Redundancy {
-        /// What a heading adds to the verdict; nothing where nothing is known to be missing.
+        /// Addition to the verdict in a heading; `None` if nothing is known to be missing.
         pub fn heading(self) -> Option<&'static str> {
             match self {
                 Self::Failed => Some("failed"),
@@ -275,9 +266,9 @@ mod verdict {
     }
 }
 
-pub use page::PageWrites;
-pub use place::{Attribute, Role, TargetKind};
-pub use verdict::{Flush, Redundancy, Standing, Suppressor};
+pub use kind::{Attribute, Role, TargetKind};
+pub use page_writes::PageWrites;
+pub use verdict::{Flush, Redundancy, Suppressor, VerdictKind};
 
 use super::device::Cache;
 use crate::facts::Choice;

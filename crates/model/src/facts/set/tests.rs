@@ -7,19 +7,19 @@ use crate::facts::catalog::{boot, device, kernel};
 fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
     let (disk, part) = (Subject::device("sda"), Subject::device("sda1"));
     let mut set = FactSet::default();
-    set.know(
+    set.insert_known(
         &disk,
         &device::DRIVER,
         "sd".to_owned(),
         Source::file("test"),
     );
-    set.put(
+    set.insert(
         &disk,
         &device::MODEL,
-        Reading::unknown(Why::Denied, "a test"),
+        Reading::unknown(UnknownReason::Denied, "a test"),
     );
     for key in [device::DRIVER.info, device::MODEL.info, device::FABRIC.info] {
-        set.put_same(&part, &key, &disk);
+        set.copy_reading(&part, &key, &disk);
     }
     let rows: Vec<(&str, bool)> = set
         .rows_of(&part)
@@ -38,14 +38,14 @@ fn stacks_survive_diamonds_and_cycles() {
     );
     let mut set = FactSet::default();
     for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
-        set.stand(top, base);
+        set.add_edge(top, base);
     }
     assert_eq!(set.stack(&t), [a.clone(), b.clone(), c.clone()]);
-    assert_eq!(set.leaves(&t), std::slice::from_ref(&c));
-    assert_eq!(set.leaves(&c), std::slice::from_ref(&c));
-    set.stand(&c, &a);
+    assert_eq!(set.bottom_devices(&t), std::slice::from_ref(&c));
+    assert_eq!(set.bottom_devices(&c), std::slice::from_ref(&c));
+    set.add_edge(&c, &a);
     assert_eq!(set.stack(&t).len(), 3);
-    assert!(set.leaves(&t).is_empty(), "a cycle has no bottom");
+    assert!(set.bottom_devices(&t).is_empty(), "a cycle has no bottom");
 }
 
 #[test]
@@ -53,23 +53,23 @@ fn a_part_brings_back_what_it_learnt_of_its_subjects() {
     let [disk, partition, other] = ["sda", "sda1", "sdb"].map(Subject::device);
     let mut set = FactSet::default();
     for subject in [&disk, &partition, &other] {
-        set.know(subject, &device::READ_ONLY, false, Source::file("ro"));
+        set.insert_known(subject, &device::READ_ONLY, false, Source::file("ro"));
     }
-    set.stand(&partition, &disk);
+    set.add_edge(&partition, &disk);
     let before = set.clone();
-    let mut part = set.part([&partition]);
+    let mut part = set.subset([&partition]);
     assert_eq!(part.below(&partition), std::slice::from_ref(&disk));
     assert!(
         part.reading(&disk, device::READ_ONLY.id()).is_known(),
         "what it stands on can be looked up"
     );
     assert!(!part.contains(&other));
-    set.put_back(part.clone(), [&partition]);
+    set.merge_subset(part.clone(), [&partition]);
     assert_eq!(set, before, "nothing was learnt");
-    part.know(&partition, &device::FUA, true, Source::file("fua"));
-    part.stand(&partition, &other);
-    set.know(&disk, &device::FUA, true, Source::file("fua"));
-    set.put_back(part, [&partition]);
+    part.insert_known(&partition, &device::FUA, true, Source::file("fua"));
+    part.add_edge(&partition, &other);
+    set.insert_known(&disk, &device::FUA, true, Source::file("fua"));
+    set.merge_subset(part, [&partition]);
     assert_eq!(set.value(&partition, &device::FUA), Some(true));
     assert_eq!(
         set.value(&disk, &device::FUA),
@@ -86,7 +86,7 @@ fn what_is_assumed_stays() {
     let (disk, new) = (Subject::device("sda"), Subject::device("sdb"));
     let read = || Reading::known(false, Source::file("fua"));
     let mut set = FactSet::default();
-    set.put(&disk, &device::FUA, read());
+    set.insert(&disk, &device::FUA, read());
     for subject in [&disk, &new] {
         set.assume(
             subject,
@@ -98,17 +98,17 @@ fn what_is_assumed_stays() {
     let holds = |set: &FactSet, subject| set.value(subject, &device::FUA) == Some(true);
     assert!(holds(&set, &disk), "it replaces what was read before");
     let ways: [fn(&mut FactSet, &Subject); 4] = [
-        |set, of| set.know(of, &device::FUA, false, Source::file("fua")),
-        |set, of| set.mention(of),
+        |set, of| set.insert_known(of, &device::FUA, false, Source::file("fua")),
+        |set, of| set.add_subject(of),
         |set, of| {
             let mut other = FactSet::default();
-            other.know(of, &device::FUA, false, Source::file("fua"));
+            other.insert_known(of, &device::FUA, false, Source::file("fua"));
             set.merge(other);
         },
         |set, of| {
-            let mut part = set.part([of]);
-            part.know(of, &device::FUA, false, Source::file("fua"));
-            set.put_back(part, [of]);
+            let mut part = set.subset([of]);
+            part.insert_known(of, &device::FUA, false, Source::file("fua"));
+            set.merge_subset(part, [of]);
         },
     ];
     for way in ways {
@@ -116,21 +116,21 @@ fn what_is_assumed_stays() {
             let mut set = set.clone();
             way(&mut set, subject);
             assert!(holds(&set, subject), "{subject}");
-            set.forget(subject);
-            set.mention(subject);
+            set.remove_facts(subject);
+            set.add_subject(subject);
             assert!(holds(&set, subject), "{subject}, mentioned again");
         }
     }
 }
 
-/// By whatever way it comes.
+/// However it is inserted.
 #[test]
 fn a_word_that_a_choice_does_not_have_is_malformed() {
     let line = Subject::boot("/data");
     let other = || Reading::known(Value::Text("elsewhere".to_owned()), Source::file("test"));
     let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
-    set.put_value(&line, &boot::DEVICE.info, other());
-    assumed.mention(&line);
+    set.insert_value(&line, &boot::DEVICE.info, other());
+    assumed.add_subject(&line);
     assumed.assume(&line, &boot::DEVICE.info, other());
     for set in [set, assumed] {
         let found = set.reading(&line, boot::DEVICE.id());
@@ -138,7 +138,7 @@ fn a_word_that_a_choice_does_not_have_is_malformed() {
             matches!(
                 found,
                 Reading::Unknown {
-                    why: Why::Malformed,
+                    why: UnknownReason::Malformed,
                     ..
                 }
             ),
@@ -153,7 +153,7 @@ fn a_word_that_a_choice_does_not_have_is_malformed() {
 #[test]
 fn nothing_that_controls_a_terminal_is_kept() {
     use crate::facts::{Remedy, catalog};
-    use crate::text::is_treacherous;
+    use crate::text::is_display_unsafe;
     const HOSTILE: &str = "a\x1b]0;b\x07\r\u{9b}31m\u{202e}\u{2066}\u{7f}\n\u{85}";
     let hostile = || HOSTILE.to_owned();
     let values = || {
@@ -176,12 +176,13 @@ fn nothing_that_controls_a_terminal_is_kept() {
             .find(|subject| subject.scope() == key.scope)
             .unwrap();
         let known = values().map(|value| Reading::known(value, Source::file(HOSTILE)));
-        let unknown = Reading::unknown(Why::Denied, HOSTILE).or_try(Remedy::Do(hostile()));
+        let unknown =
+            Reading::unknown(UnknownReason::Denied, HOSTILE).with_remedy(Remedy::Do(hostile()));
         for reading in known.into_iter().chain([unknown]) {
             let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
-            set.put_value(subject, key, reading.clone());
+            set.insert_value(subject, key, reading.clone());
             assumed.assume(subject, key, reading);
-            assumed.mention(subject);
+            assumed.add_subject(subject);
             for set in [set, assumed] {
                 for row in set.rows() {
                     let shown = match row.reading {
@@ -189,7 +190,11 @@ fn nothing_that_controls_a_terminal_is_kept() {
                         Reading::Unknown { detail, remedy, .. } => format!("{detail}{remedy:?}"),
                     };
                     let shown = format!("{}{shown}", row.subject);
-                    assert!(!shown.contains(is_treacherous), "{}: {shown:?}", key.name);
+                    assert!(
+                        !shown.contains(is_display_unsafe),
+                        "{}: {shown:?}",
+                        key.name
+                    );
                     assert!(shown.contains("\\x1b"), "{}: {shown:?}", key.name);
                 }
                 assert_eq!(set.rows().count(), 1);
@@ -202,7 +207,7 @@ fn nothing_that_controls_a_terminal_is_kept() {
 fn facts_are_found_through_links() {
     let (target, disk) = (Subject::target("/t"), Subject::device("sda"));
     let mut set = FactSet::default();
-    set.know(
+    set.insert_known(
         &disk,
         &device::FUA,
         true,
@@ -211,7 +216,7 @@ fn facts_are_found_through_links() {
     assert!(!set.lookup(&target, &device::FUA.info).is_known());
     set.link(&target, &disk);
     assert!(set.lookup(&target, &device::FUA.info).is_known());
-    set.know(
+    set.insert_known(
         &Subject::host(),
         &kernel::RELEASE,
         "6.1".to_owned(),

@@ -1,26 +1,29 @@
-//! The medians of runs of paced commits, in order: whether they drifted, and whether something came
-//! between. Runs in which others were seen are hatched.
+//! The medians of runs of paced commits, in order, to show drift and disturbances. Runs with a
+//! caveat are hatched.
 
 use std::fmt::Write as _;
 
-use super::{Illustration, WIDTH, along, ends, left_axis, legend, line, nth, nth_share, texts};
+use super::{
+    Chart, WIDTH, end_labels, interpolate, left_axis, legend, line, line_class, nth_fraction,
+    text_cells,
+};
 use crate::axis::Axis;
 use crate::html::markup::Tag;
 use walwise_measure::measure::{Caveat, Measurement, MethodResult};
 use walwise_model::text::micros;
 
-/// Where the field begins and ends.
-const FIELD: [f64; 2] = [70.0, WIDTH - 30.0];
-/// The style sheet gives a hatched period the same height.
+/// Left and right edge of the plot.
+const PLOT_X: [f64; 2] = [70.0, WIDTH - 30.0];
+/// The style sheet repeats this height for hatched periods.
 const HEIGHT: f64 = 150.0;
-/// More runs than these are drawn as the medians of groups.
-const MOST: usize = 64;
+/// More runs than this are drawn as medians of groups.
+const MAX_RUNS: usize = 64;
 
-/// The chart; nothing with fewer than two runs.
-pub fn chart(measurement: &Measurement) -> Option<Illustration> {
+/// `None` with fewer than two runs.
+pub fn chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, Vec<f64>)> = measurement
-        .of_server()
-        .filter_map(|row| Some((row, grouped(&row.paced.as_ref()?.rounds_us))))
+        .server_rows()
+        .filter_map(|row| Some((row, group_medians(&row.paced.as_ref()?.rounds_us))))
         .filter(|(_, all)| all.len() > 1)
         .collect();
     let span = |(_, all): &(&MethodResult, Vec<f64>)| {
@@ -29,7 +32,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
             all.iter().copied().fold(0.0, f64::max),
         )
     };
-    let axis = Axis::around(rows.iter().map(span))?;
+    let axis = Axis::spanning(rows.iter().map(span))?;
     let seen = caveats_by_run(
         measurement,
         rows.iter()
@@ -40,17 +43,17 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
     drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
-    drawn.extend(left_axis(axis.ticks(), FIELD, [top, bottom]));
+    drawn.extend(left_axis(axis.ticks(), PLOT_X, [top, bottom]));
     for (at, (_, all)) in rows.iter().enumerate() {
         let point = |(at, us): (usize, &f64)| {
             (
-                x(at as f64, all.len()),
-                along(axis.share(*us), [bottom, top]),
+                run_x(at as f64, all.len()),
+                interpolate(axis.share(*us), [bottom, top]),
             )
         };
-        drawn.push(line(&nth(at), all.iter().enumerate().map(point)));
+        drawn.push(line(&line_class(at), all.iter().enumerate().map(point)));
     }
-    drawn.extend(ends(FIELD, bottom, ["begin", "end"]));
+    drawn.extend(end_labels(PLOT_X, bottom, ["begin", "end"]));
     let is_disturbed = seen.iter().any(|caveats| !caveats.is_empty());
     let row = |(at, caveats): (usize, &Vec<&Caveat>)| {
         let name = at.saturating_add(1).to_string();
@@ -66,42 +69,42 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
             .collect()
     };
     let mut says =
-        "Medians of consecutive paced commits, from the first to the last; a level line is a calm machine."
+        "Medians of consecutive paced commits, from the first to the last; a level line means a quiet host."
             .to_owned();
     for caveat in measurement
         .caveats
         .iter()
         .filter(|caveat| is_hatched(caveat))
     {
-        let _ = write!(says, " Hatched: {}", caveat.says);
+        let _ = write!(says, " Hatched: {}", caveat.text);
     }
     let names = rows.iter().map(|(row, _)| row.method.name().to_owned());
-    Some(Illustration {
+    Some(Chart {
         name: "rounds",
-        title: "Commits in the course of the measurement",
-        says,
+        title: "Commit latency during the measurement",
+        description: says,
         height: bottom + 26.0,
-        drawn,
+        shapes: drawn,
         has_links: false,
         head: std::iter::once("run".to_owned())
             .chain(names)
             .chain(is_disturbed.then(|| "caveat".to_owned()))
             .collect(),
-        rows: texts(seen.iter().enumerate().map(row).collect()),
+        rows: text_cells(seen.iter().enumerate().map(row).collect()),
     })
 }
 
-/// Where a run stands, of so many.
-fn x(at: f64, of: usize) -> f64 {
-    along(nth_share(at, of), FIELD)
+/// The x coordinate of a run.
+fn run_x(at: f64, of: usize) -> f64 {
+    interpolate(nth_fraction(at, of), PLOT_X)
 }
 
-/// Whether a caveat is about rounds, or about all of the measurement.
+/// Whether a caveat is about some rounds, or about the whole measurement.
 fn is_hatched(caveat: &Caveat) -> bool {
-    !caveat.rounds.is_empty() || caveat.id.slows_all_alike()
+    !caveat.rounds.is_empty() || caveat.id.affects_all_methods()
 }
 
-/// What was seen in each run, of so many.
+/// The caveats of each run.
 fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
     let rounds = usize::try_from(measurement.rounds)
         .unwrap_or(usize::MAX)
@@ -126,7 +129,7 @@ fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
         .collect()
 }
 
-/// Runs in which something was seen, those in a row as one; each reaches halfway to its neighbours.
+/// Hatched periods: consecutive runs with caveats, each reaching halfway to its neighbours.
 fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     let mut periods: Vec<(usize, usize)> = Vec::new();
     for (at, _) in seen
@@ -140,7 +143,7 @@ fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
         }
     }
     let reach = |(from, to): (usize, usize)| {
-        [from as f64 - 0.5, to as f64 + 0.5].map(|at| (x(at, seen.len()), middle))
+        [from as f64 - 0.5, to as f64 + 0.5].map(|at| (run_x(at, seen.len()), middle))
     };
     periods
         .into_iter()
@@ -148,9 +151,9 @@ fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
         .collect()
 }
 
-/// The runs, or the medians of groups of as many as are needed.
-fn grouped(runs: &[f64]) -> Vec<f64> {
-    runs.chunks(runs.len().div_ceil(MOST).max(1))
+/// The runs, or medians of groups if there are more than [`MOST`].
+fn group_medians(runs: &[f64]) -> Vec<f64> {
+    runs.chunks(runs.len().div_ceil(MAX_RUNS).max(1))
         .map(walwise_measure::measure::median_of)
         .collect()
 }

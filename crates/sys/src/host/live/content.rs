@@ -1,12 +1,12 @@
-//! Reads a block device to tell whether it holds anything.
+//! Scans a block device to tell whether it holds anything.
 //!
-//! First the known places are read. Then the whole device, if that takes a second at most;
-//! otherwise samples until the time is over. A file system may be created on the result, so
-//! everything unknown counts as data, and the unread part is reported. Reads bypass the page cache,
-//! so that no stale page is taken for the disk; only devices that nobody uses are read.
+//! First the known places are read, then the whole device if that takes at most a second, otherwise
+//! samples until time is up. A file system may be created on the result, so whatever is unknown
+//! counts as data, and the unread part is reported. Reads bypass the page cache, so that no stale
+//! page is taken for the disk; only unused devices are read.
 
 pub(super) mod magic;
-mod places;
+mod offsets;
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -20,54 +20,53 @@ use std::time::{Duration, Instant};
 use nix::fcntl::OFlag;
 
 use self::magic::Regions;
-use self::places::{END, PIECE};
+use self::offsets::{END_BYTES, PIECE_BYTES};
 use super::device;
-use super::files::miss;
-use crate::host::{DeviceScan, Look, Miss, path_bytes};
+use super::files::host_error;
+use crate::host::{DeviceScan, HostError, ScanDepth, path_bytes};
 
 /// Time for a device that the user did not name.
-pub const PASSING: Duration = Duration::from_secs(1);
+pub const BRIEF_TIME: Duration = Duration::from_secs(1);
 
 /// Time for a device that the user named.
-pub const NAMED: Duration = Duration::from_secs(10);
+pub const THOROUGH_TIME: Duration = Duration::from_secs(10);
 
-/// Time for reading a whole named device; a quarter of that for others, which share their time.
-const WHOLE: Duration = Duration::from_secs(1);
+/// Time for reading a named device whole; a quarter of that for others, which share their time.
+const WHOLE_READ_TIME: Duration = Duration::from_secs(1);
 
-/// The largest device that is read whole, in bytes; no larger one can be read within the time.
+/// The largest device that is read whole, in bytes; a larger one cannot be read in time.
 const LARGEST_WHOLE: u64 = 32 << 30;
 
 /// The size of a read of a whole device, in bytes.
-const RUN: u64 = 4 << 20;
+const RUN_BYTES: u64 = 4 << 20;
 
 /// The number of reads in flight: a disk orders them, and a remote one answers them together.
-const LANES: usize = 8;
+const PARALLEL_READS: usize = 8;
 
 /// The alignment of addresses and lengths for direct reads, in bytes.
-const ALIGNED: usize = 4096;
+const ALIGNMENT: usize = 4096;
 
-/// The answer to [`crate::host::Question::Content`].
-pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
+pub fn scan(path: &Path, look: ScanDepth) -> Result<Vec<u8>, HostError> {
     let (budget, whole, named) = match look {
-        Look::Passing => (PASSING, WHOLE / 4, false),
-        Look::Named => (NAMED, WHOLE, true),
+        ScanDepth::Brief => (BRIEF_TIME, WHOLE_READ_TIME / 4, false),
+        ScanDepth::Thorough => (THOROUGH_TIME, WHOLE_READ_TIME, true),
     };
-    let time = Time {
+    let time = TimeBudget {
         until: Instant::now() + budget,
-        whole,
+        whole_read: whole,
     };
     if named && device::is_held(path)? {
         return Ok(DeviceScan {
-            held: true,
-            places_left: 1,
+            is_held: true,
+            unread_places: 1,
             ..DeviceScan::default()
         }
         .encode());
     }
     let device = device::open(path, OFlag::O_DIRECT)?;
-    let mut content = examine(device, seed(path), time).map_err(|e| miss(&e))?;
-    // Whoever took the device meanwhile may have written what was read as empty.
-    content.held = named && device::is_held(path)?;
+    let mut content = scan_device(device, seed(path), time).map_err(|e| host_error(&e))?;
+    // Whoever took the device meanwhile may have written to what was read as empty.
+    content.is_held = named && device::is_held(path)?;
     Ok(content.encode())
 }
 
@@ -80,11 +79,13 @@ fn seed(path: &Path) -> u64 {
         })
 }
 
-fn examine(mut device: File, seed: u64, time: Time) -> io::Result<DeviceScan> {
+fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<DeviceScan> {
     let size = device.seek(SeekFrom::End(0))?;
-    let tail = places::tail(size);
-    let ends = [(0, END.min(size)), (tail, size - tail)];
-    let known = places::known(size).into_iter().map(|at| (at, PIECE));
+    let tail = offsets::tail_offset(size);
+    let ends = [(0, END_BYTES.min(size)), (tail, size - tail)];
+    let known = offsets::metadata_offsets(size)
+        .into_iter()
+        .map(|at| (at, PIECE_BYTES));
     let known: Vec<(u64, u64)> = ends
         .into_iter()
         .chain(known)
@@ -94,33 +95,35 @@ fn examine(mut device: File, seed: u64, time: Time) -> io::Result<DeviceScan> {
         device: &device,
         time,
         ranges: Vec::new(),
-        data: false,
+        has_data: false,
     };
-    let parts = looked.pieces(&known, Keep::Bytes)?;
+    let parts = looked.read_pieces(&known, Keep::Bytes)?;
     let places_left = known.len() - looked.ranges.len();
     let mut regions = Regions::new(size);
     for (at, bytes) in parts {
         regions.add(at, bytes);
     }
-    if !looked.data {
-        looked.whole(size)?;
+    if !looked.has_data {
+        looked.read_whole(size)?;
     }
-    if !looked.data && longest_gap(&mut looked.ranges, size) > 0 {
-        let samples: Vec<_> = places::samples(size, seed).map(|at| (at, PIECE)).collect();
-        looked.pieces(&samples, Keep::Nothing)?;
+    if !looked.has_data && longest_gap(&mut looked.ranges, size) > 0 {
+        let samples: Vec<_> = offsets::sample_offsets(size, seed)
+            .map(|at| (at, PIECE_BYTES))
+            .collect();
+        looked.read_pieces(&samples, Keep::Nothing)?;
     }
     Ok(DeviceScan {
-        found: regions.names(),
-        data: looked.data,
-        held: false,
+        signatures: regions.names(),
+        has_data: looked.has_data,
+        is_held: false,
         unread_run: longest_gap(&mut looked.ranges, size),
         // The gaps are computed after overlaps were joined, so this counts no byte twice.
         bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
-        places_left: places_left as u64,
+        unread_places: places_left as u64,
     })
 }
 
-/// Whether the bytes read are still needed.
+/// Whether the bytes are still needed after the check for data.
 #[derive(Clone, Copy)]
 enum Keep {
     Bytes,
@@ -128,30 +131,32 @@ enum Keep {
 }
 
 #[derive(Clone, Copy)]
-struct Time {
-    /// The deadline of everything.
+struct TimeBudget {
     until: Instant,
     /// The time for reading the whole device.
-    whole: Duration,
+    whole_read: Duration,
 }
 
-/// The device as far as it was read.
 struct ReadCoverage<'d> {
     device: &'d File,
-    time: Time,
-    /// Beginning and length of each run that was read.
+    time: TimeBudget,
+    /// Offset and length of each run that was read.
     ranges: Vec<(u64, u64)>,
-    /// Whether any of it is anything but all zeros or all ones.
-    data: bool,
+    /// Whether anything but all zeros or all ones was read.
+    has_data: bool,
 }
 
 impl ReadCoverage<'_> {
-    /// Reads these pieces in order, several at a time, until the time is over. Pieces that are kept
-    /// are all read even after data was found, since their names are wanted; others stop at the
-    /// first data.
-    fn pieces(&mut self, pieces: &[(u64, u64)], keep: Keep) -> io::Result<Vec<(u64, Vec<u8>)>> {
+    /// Reads these pieces in order, several at a time, until time is up. With [`Keep::Bytes`] all
+    /// are read even after data was found, since signatures are wanted; otherwise reading stops at
+    /// the first data.
+    fn read_pieces(
+        &mut self,
+        pieces: &[(u64, u64)],
+        keep: Keep,
+    ) -> io::Result<Vec<(u64, Vec<u8>)>> {
         let next = AtomicUsize::new(0);
-        let data = AtomicBool::new(self.data);
+        let data = AtomicBool::new(self.has_data);
         let done = Mutex::new(Vec::new());
         let (device, until) = (self.device, self.time.until);
         let lane = || -> io::Result<()> {
@@ -179,7 +184,7 @@ impl ReadCoverage<'_> {
         let ended = thread::scope(|scope| {
             let lane = &lane;
             // If no more threads can be started, fewer read.
-            let others: Vec<_> = (1..LANES.min(pieces.len()))
+            let others: Vec<_> = (1..PARALLEL_READS.min(pieces.len()))
                 .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
                 .collect();
             let mut ended = vec![lane()];
@@ -190,25 +195,29 @@ impl ReadCoverage<'_> {
             }));
             ended
         });
-        self.data |= data.into_inner();
+        self.has_data |= data.into_inner();
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.ranges
             .extend(done.iter().map(|(at, length, _)| (*at, *length)));
-        // Data that was found counts even where another place could not be read.
+        // Data counts even if another place could not be read.
         match ended.into_iter().find_map(Result::err) {
-            Some(error) if !self.data => Err(error),
+            Some(error) if !self.has_data => Err(error),
             _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),
         }
     }
 
-    /// Reads all of it from the beginning if that fits the time; ends as soon as it does not.
-    fn whole(&mut self, size: u64) -> io::Result<()> {
+    /// Reads all of it from the beginning if that fits the time; stops as soon as it does not.
+    fn read_whole(&mut self, size: u64) -> io::Result<()> {
         let begun = Instant::now();
         let mut at = 0;
         let mut room = AlignedBuffer::default();
-        while size <= LARGEST_WHOLE && at < size && !self.data && Instant::now() < self.time.until {
-            let bytes = room.read(self.device, at, RUN.min(size - at))?;
-            self.data = bytes.chunks(4096).any(holds_data);
+        while size <= LARGEST_WHOLE
+            && at < size
+            && !self.has_data
+            && Instant::now() < self.time.until
+        {
+            let bytes = room.read(self.device, at, RUN_BYTES.min(size - at))?;
+            self.has_data = bytes.chunks(4096).any(holds_data);
             let read = bytes.len() as u64;
             if read == 0 {
                 break;
@@ -217,8 +226,8 @@ impl ReadCoverage<'_> {
             at += read;
             // A disk that has just woken is slow at first.
             let expected = begun.elapsed().as_secs_f64() * size as f64 / at as f64;
-            if at >= 4 * RUN && expected > self.time.whole.as_secs_f64()
-                || begun.elapsed() > self.time.whole
+            if at >= 4 * RUN_BYTES && expected > self.time.whole_read.as_secs_f64()
+                || begun.elapsed() > self.time.whole_read
             {
                 break;
             }
@@ -236,11 +245,11 @@ impl AlignedBuffer {
     fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
         let length = usize::try_from(length)
             .unwrap_or(0)
-            .next_multiple_of(ALIGNED);
-        if self.0.len() < length + ALIGNED {
-            self.0.resize(length + ALIGNED, 0);
+            .next_multiple_of(ALIGNMENT);
+        if self.0.len() < length + ALIGNMENT {
+            self.0.resize(length + ALIGNMENT, 0);
         }
-        let start = self.0.as_ptr().align_offset(ALIGNED);
+        let start = self.0.as_ptr().align_offset(ALIGNMENT);
         let room = self
             .0
             .get_mut(start..)
@@ -279,7 +288,7 @@ fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
 
 /// Whether a piece is anything but all zeros or all ones, which is what erased media hold.
 fn holds_data(piece: &[u8]) -> bool {
-    // Compared as a whole, since a device has millions of bytes to look at.
+    // Compared as a whole, since a device has millions of bytes.
     static ZEROS: [u8; 4096] = [0; 4096];
     static ONES: [u8; 4096] = [0xff; 4096];
     let is = |erased: &'static [u8]| erased.get(..piece.len()) == Some(piece);
@@ -296,19 +305,19 @@ mod tests {
 
     use super::*;
 
-    fn lasting(time: Duration) -> Time {
-        Time {
+    fn time_budget(time: Duration) -> TimeBudget {
+        TimeBudget {
             until: Instant::now() + time,
-            whole: time,
+            whole_read: time,
         }
     }
 
     /// Reads an image of this size with these bytes at these places.
-    fn image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
-        within(Duration::from_secs(60), size, parts)
+    fn scan_image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+        scan_within(Duration::from_secs(60), size, parts)
     }
 
-    fn made(size: u64, parts: &[(u64, &[u8])]) -> File {
+    fn image_file(size: u64, parts: &[(u64, &[u8])]) -> File {
         let file = tempfile::tempfile().unwrap();
         file.set_len(size).unwrap();
         for (at, bytes) in parts {
@@ -317,19 +326,19 @@ mod tests {
         file
     }
 
-    fn within(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
-        let file = made(size, parts);
-        examine(file, 7, lasting(time)).unwrap()
+    fn scan_within(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+        let file = image_file(size, parts);
+        scan_device(file, 7, time_budget(time)).unwrap()
     }
 
-    /// The same of a device that is not read whole.
-    fn sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
-        let file = made(size, parts);
-        let time = Time {
-            whole: Duration::ZERO,
-            ..lasting(Duration::from_secs(60))
+    /// The same for a device that is not read whole.
+    fn scan_sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+        let file = image_file(size, parts);
+        let time = TimeBudget {
+            whole_read: Duration::ZERO,
+            ..time_budget(Duration::from_secs(60))
         };
-        examine(file, 7, time).unwrap()
+        scan_device(file, 7, time).unwrap()
     }
 
     #[test]
@@ -339,10 +348,15 @@ mod tests {
                 bytes_read: size,
                 ..DeviceScan::default()
             };
-            assert_eq!(image(size, &[]), whole, "{size}");
+            assert_eq!(scan_image(size, &[]), whole, "{size}");
         }
-        assert!(!image(4 << 20, &[(0, &vec![0xff; 4 << 20])]).data);
-        let null = examine(File::open("/dev/null").unwrap(), 7, lasting(NAMED)).unwrap();
+        assert!(!scan_image(4 << 20, &[(0, &vec![0xff; 4 << 20])]).has_data);
+        let null = scan_device(
+            File::open("/dev/null").unwrap(),
+            7,
+            time_budget(THOROUGH_TIME),
+        )
+        .unwrap();
         assert_eq!(null, DeviceScan::default());
     }
 
@@ -382,9 +396,9 @@ mod tests {
             ("ntfs", 3, b"NTFS    "),
         ];
         for (name, at, bytes) in cases {
-            let found = image(SIZE, &[(*at, bytes)]);
+            let found = scan_image(SIZE, &[(*at, bytes)]);
             assert_eq!(
-                (found.found.as_slice(), found.data),
+                (found.signatures.as_slice(), found.has_data),
                 (&[(*name).to_owned()][..], true),
                 "{name} at {at}"
             );
@@ -395,7 +409,7 @@ mod tests {
     fn ext_generations_are_told_apart() {
         let with = |compat: u32, incompat: u32| {
             let features = [compat.to_le_bytes(), incompat.to_le_bytes()].concat();
-            image(4 << 20, &[(0x438, b"\x53\xef"), (0x45c, &features)]).found
+            scan_image(4 << 20, &[(0x438, b"\x53\xef"), (0x45c, &features)]).signatures
         };
         assert_eq!(with(0, 0), ["ext2"]);
         assert_eq!(with(4, 0), ["ext3"]);
@@ -415,13 +429,13 @@ mod tests {
             (10 << 30, b"XFSB", "xfs allocation group"),
             (63 << 20, b"anything", ""),
         ] {
-            let found = image(size, &[(place, bytes)]);
+            let found = scan_image(size, &[(place, bytes)]);
             let names: Vec<&str> = Some(name)
                 .filter(|name| !name.is_empty())
                 .into_iter()
                 .collect();
             assert_eq!(
-                (found.found, found.data),
+                (found.signatures, found.has_data),
                 (names.iter().map(|&n| n.to_owned()).collect(), true)
             );
         }
@@ -429,30 +443,37 @@ mod tests {
 
     #[test]
     fn without_time_the_places_that_were_left_are_counted() {
-        let unread = within(Duration::ZERO, 40 << 30, &[]);
+        let unread = scan_within(Duration::ZERO, 40 << 30, &[]);
         assert_eq!((unread.bytes_read, unread.unread_run), (0, 40 << 30));
-        assert_eq!(unread.places_left, places::known(40 << 30).len() as u64 + 2);
+        assert_eq!(
+            unread.unread_places,
+            offsets::metadata_offsets(40 << 30).len() as u64 + 2
+        );
     }
 
     #[test]
     fn a_disk_that_answers_with_errors_is_not_read() {
         // A directory opens and cannot be read, with a size like that of a disk.
         let directory = tempfile::tempdir().unwrap();
-        let answer = examine(File::open(directory.path()).unwrap(), 7, lasting(NAMED));
+        let answer = scan_device(
+            File::open(directory.path()).unwrap(),
+            7,
+            time_budget(THOROUGH_TIME),
+        );
         assert!(answer.is_err(), "{answer:?}");
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// The promise: data that is not seen is no longer than the run that is told.
+        /// The promise: data that is missed is no longer than the reported run.
         #[test]
         fn no_run_longer_than_told_is_missed(size in 1u64..3 << 40, at in 0u64..1000, length in 1usize..4 << 20) {
             let at = size / 1000 * at;
             let bytes = vec![b'x'; length.min(usize::try_from(size - at).unwrap())];
-            let seen = sampled(size, &[(at, &bytes)]);
-            prop_assert!(seen.data || bytes.len() as u64 <= seen.unread_run, "{seen:?}");
-            prop_assert!(seen.data || seen.unread_run <= (size >> 11) + 2 * places::PIECE, "{seen:?}");
+            let seen = scan_sampled(size, &[(at, &bytes)]);
+            prop_assert!(seen.has_data || bytes.len() as u64 <= seen.unread_run, "{seen:?}");
+            prop_assert!(seen.has_data || seen.unread_run <= (size >> 11) + 2 * offsets::PIECE_BYTES, "{seen:?}");
         }
 
         #[test]
@@ -461,7 +482,7 @@ mod tests {
             let file = tempfile::tempfile().unwrap();
             file.set_len(size).unwrap();
             file.write_all_at(&content, at).unwrap();
-            prop_assert!(!anything || examine(file, 7, lasting(4 * NAMED)).unwrap().data);
+            prop_assert!(!anything || scan_device(file, 7, time_budget(4 * THOROUGH_TIME)).unwrap().has_data);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Opens block devices, for reading only.
 //!
-//! Reading is left to the caller. The path is first opened with O_PATH alone, since opening a tape
-//! or a watchdog device already has an effect.
+//! The path is first opened with O_PATH, since opening a tape or a watchdog device already has an
+//! effect.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,26 +12,26 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-use super::files::miss;
-use crate::host::Miss;
+use super::files::host_error;
+use crate::host::HostError;
 
-/// Opens a block device for reading: exactly the device that was examined, whatever happens to its
+/// Opens a block device for reading: exactly the one that was examined, whatever happens to its
 /// name. Closing it writes nothing, since nothing was written through it.
-pub fn open(path: &Path, also: OFlag) -> Result<File, Miss> {
-    opened(path, also).map_err(|e| miss(&e))
+pub fn open(path: &Path, also: OFlag) -> Result<File, HostError> {
+    try_open(path, also).map_err(|e| host_error(&e))
 }
 
-/// Whether a process holds it exclusively (`O_EXCL`, open(2)); a process that tries to in this very
+/// Whether a process holds it exclusively (`O_EXCL`, open(2)); a process that tries to at this very
 /// instant is refused.
-pub fn is_held(path: &Path) -> Result<bool, Miss> {
-    match opened(path, OFlag::O_EXCL) {
+pub fn is_held(path: &Path) -> Result<bool, HostError> {
+    match try_open(path, OFlag::O_EXCL) {
         Ok(_) => Ok(false),
         Err(e) if e.raw_os_error() == Some(Errno::EBUSY as i32) => Ok(true),
-        Err(e) => Err(miss(&e)),
+        Err(e) => Err(host_error(&e)),
     }
 }
 
-fn opened(path: &Path, also: OFlag) -> io::Result<File> {
+fn try_open(path: &Path, also: OFlag) -> io::Result<File> {
     let by_name = |flags: OFlag, path: &Path| {
         OpenOptions::new()
             .read(true)

@@ -1,10 +1,10 @@
 //! Questions about files: read, list, links, stat(2), statfs(2), inode flags.
 //!
 //! Only regular files are read, and only files and directories opened, without blocking: opening a
-//! tape or a watchdog device already has an effect. The target of a path is held by a descriptor
-//! that opens nothing (O_PATH), examined, and that very object is then opened; a replacement made
-//! meanwhile is not. Sizes are bounded, since a file may be anything. The kernel's own files in
-//! /proc and /sys take a shorter path, because a large host has hundreds of thousands of them.
+//! tape or a watchdog device already has an effect. A path is first held with O_PATH, examined, and
+//! that very object is then opened, so a replacement made meanwhile is not. Sizes are bounded. The
+//! kernel's own files in /proc and /sys take a shorter path, because a large host has hundreds of
+//! thousands.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bounds::MOUNT_TABLE;
-use crate::host::{Miss, MissKind, Moment, Stat, StatFs};
+use crate::host::{HostError, HostErrorKind, Moment, Stat, StatFs};
 
 /// The largest part of a file that is read, in bytes.
 pub const LARGEST_READ: u64 = 1 << 20;
@@ -32,87 +32,90 @@ pub const LARGEST_READ: u64 = 1 << 20;
 const LARGEST_ATTRIBUTE: usize = 4096;
 
 /// An error of the system as a refusal.
-pub fn miss(error: &io::Error) -> Miss {
+pub fn host_error(error: &io::Error) -> HostError {
     use nix::errno::Errno;
     let errno = error.raw_os_error().map(Errno::from_raw);
     let kind = match errno {
         Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENODEV | Errno::ENXIO | Errno::ESRCH) => {
-            MissKind::Absent
+            HostErrorKind::Absent
         }
-        Some(Errno::EACCES | Errno::EPERM) => MissKind::Denied,
-        _ => MissKind::Failed,
+        Some(Errno::EACCES | Errno::EPERM) => HostErrorKind::Denied,
+        _ => HostErrorKind::Failed,
     };
-    Miss::new(
+    HostError::new(
         kind,
         errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()),
     )
 }
 
 /// The flags of every open: for reading, and non-blocking.
-const READING: OFlags = OFlags::RDONLY
+const READ_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// The target of a path, held without opening it.
+/// The object at a path, held without opening it.
 pub struct PathHandle {
     descriptor: OwnedFd,
     pub kind: FileType,
     pub identity: (u64, u64),
 }
 
-/// The directory /proc, held because a process that changes its root would find another one there.
-pub fn hold_proc() -> Result<&'static OwnedFd, Miss> {
+/// /proc, held open because a process that changes its root would find another one there.
+pub fn proc_descriptor() -> Result<&'static OwnedFd, HostError> {
     static PROC: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(held) = PROC.get() {
         return Ok(held);
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| match e {
-        Errno::NOENT | Errno::NOTDIR => without_proc(),
-        e => miss(&e.into()),
+        Errno::NOENT | Errno::NOTDIR => no_proc_error(),
+        e => host_error(&e.into()),
     })?;
     Ok(PROC.get_or_init(|| proc))
 }
 
-fn without_proc() -> Miss {
-    Miss::new(
-        MissKind::Failed,
-        "cannot be opened where /proc is not mounted",
+fn no_proc_error() -> HostError {
+    HostError::new(
+        HostErrorKind::Failed,
+        "cannot be opened: /proc is not mounted",
     )
 }
 
-/// The ids of all processes. A machine has hundreds, so they are listed and named by the shortest
-/// path.
-pub fn processes() -> Result<impl Iterator<Item = Result<u32, Miss>>, Miss> {
+/// The ids of all processes. There are hundreds, so they are listed and named by the shortest path.
+pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, HostError> {
     let proc = rustix::fs::openat(
-        hold_proc()?,
+        proc_descriptor()?,
         ".",
-        READING | OFlags::DIRECTORY,
+        READ_FLAGS | OFlags::DIRECTORY,
         Mode::empty(),
     );
-    let names = names(proc.map_err(|e| miss(&e.into()))?)?;
+    let names = directory_names(proc.map_err(|e| host_error(&e.into()))?)?;
     let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
 
 /// The command name of a process, with the newline (`TASK_COMM_LEN` of the kernel is 16, that of
 /// its threads 64).
-pub fn command(pid: u32) -> Result<Vec<u8>, Miss> {
-    let file = rustix::fs::openat(hold_proc()?, format!("{pid}/comm"), READING, Mode::empty());
+pub fn command_name(pid: u32) -> Result<Vec<u8>, HostError> {
+    let file = rustix::fs::openat(
+        proc_descriptor()?,
+        format!("{pid}/comm"),
+        READ_FLAGS,
+        Mode::empty(),
+    );
     let mut name = [0; 64];
-    let count = rustix::io::read(file.map_err(|e| miss(&e.into()))?, &mut name)
-        .map_err(|e| miss(&e.into()))?;
+    let count = rustix::io::read(file.map_err(|e| host_error(&e.into()))?, &mut name)
+        .map_err(|e| host_error(&e.into()))?;
     Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
 impl PathHandle {
-    /// The target of a path, links followed.
-    pub fn at(path: &Path) -> Result<Self, Miss> {
+    pub fn resolve(path: &Path) -> Result<Self, HostError> {
         let descriptor =
             rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        let descriptor = descriptor.map_err(|e| miss(&e.into()))?;
-        let stat = rustix::fs::fstat(&descriptor).map_err(|e| miss(&e.into()))?;
+        let descriptor = descriptor.map_err(|e| host_error(&e.into()))?;
+        let stat = rustix::fs::fstat(&descriptor).map_err(|e| host_error(&e.into()))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         Ok(Self {
             descriptor,
@@ -122,71 +125,74 @@ impl PathHandle {
     }
 
     /// Opens the very object that is held.
-    pub fn open(&self) -> Result<File, Miss> {
+    pub fn open(&self) -> Result<File, HostError> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
-        let file = rustix::fs::openat(hold_proc()?, name, READING, Mode::empty());
+        let file = rustix::fs::openat(proc_descriptor()?, name, READ_FLAGS, Mode::empty());
         file.map(File::from).map_err(|e| match e {
-            // It is held, so it exists; /proc is missing.
-            Errno::NOENT => without_proc(),
-            e => miss(&e.into()),
+            // It is held, so it exists: /proc is missing.
+            Errno::NOENT => no_proc_error(),
+            e => host_error(&e.into()),
         })
     }
 }
 
 /// Opens a regular file, or a directory where that is allowed, for reading and nothing else.
-fn open(path: &Path, allow_directory: bool) -> Result<File, Miss> {
-    let held = PathHandle::at(path)?;
+fn open_regular(path: &Path, allow_directory: bool) -> Result<File, HostError> {
+    let held = PathHandle::resolve(path)?;
     match held.kind {
         FileType::RegularFile => held.open(),
         FileType::Directory if allow_directory => held.open(),
-        FileType::Directory => Err(Miss::new(MissKind::Failed, "is a directory")),
+        FileType::Directory => Err(HostError::new(HostErrorKind::Failed, "is a directory")),
         FileType::Symlink
         | FileType::Fifo
         | FileType::Socket
         | FileType::CharacterDevice
         | FileType::BlockDevice
-        | FileType::Unknown => Err(Miss::new(MissKind::Failed, "is no regular file")),
+        | FileType::Unknown => Err(HostError::new(
+            HostErrorKind::Failed,
+            "is not a regular file",
+        )),
     }
 }
 
-fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, Miss> {
+fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, HostError> {
     rustix::fs::openat(CWD, path, flags, Mode::empty())
         .map(File::from)
-        .map_err(|e| miss(&e.into()))
+        .map_err(|e| host_error(&e.into()))
 }
 
 /// The contents, cut after [`LARGEST_READ`] or [`MOUNT_TABLE`].
-pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
+pub fn read(path: &Path) -> Result<Vec<u8>, HostError> {
     if is_attribute(path) {
-        return attribute(path);
+        return read_attribute(path);
     }
     let largest = if path == OWN_MOUNT_TABLE {
         MOUNT_TABLE as u64
     } else {
         LARGEST_READ
     };
-    let file = if is_of_process(path) {
-        open_unchecked(path, READING)?
+    let file = if is_process_file(path) {
+        open_unchecked(path, READ_FLAGS)?
     } else {
-        open(path, false)?
+        open_regular(path, false)?
     };
-    contents(&file, largest)
+    read_bounded(&file, largest)
 }
 
-fn contents(file: &File, largest: u64) -> Result<Vec<u8>, Miss> {
+fn read_bounded(file: &File, largest: u64) -> Result<Vec<u8>, HostError> {
     let mut bytes = Vec::with_capacity(4096);
     file.take(largest)
         .read_to_end(&mut bytes)
-        .map_err(|e| miss(&e))?;
+        .map_err(|e| host_error(&e))?;
     Ok(bytes)
 }
 
-/// Our own mount table, which may be long; that of another process is a stranger's.
+/// Our own mount table, which may be long; that of another process is not trusted to be.
 const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
-/// Whether it is a file that the kernel generates for a process: `/proc/7/stat`. Targets of its
-/// links are not.
-fn is_of_process(path: &Path) -> bool {
+/// Whether the kernel generates it for a process: `/proc/7/stat`. Targets of its links do not
+/// count.
+fn is_process_file(path: &Path) -> bool {
     let mut names = path.components();
     let mut name = || names.next().map(Component::as_os_str);
     let beneath_proc = name() == Some(OsStr::new("/")) && name() == Some(OsStr::new("proc"));
@@ -196,34 +202,36 @@ fn is_of_process(path: &Path) -> bool {
     beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
 }
 
-/// A configuration file: the whole of a regular file, with its device and inode. A file larger than
+/// A configuration file: a regular file as a whole, with its device and inode. One larger than
 /// [`LARGEST_READ`] is refused, since the part cut off could say anything.
-pub fn configuration(
+pub fn read_configuration(
     path: &Path,
     known: impl Fn((u64, u64)) -> bool,
-) -> Result<Configuration, Miss> {
-    let held = PathHandle::at(path)?;
+) -> Result<Configuration, HostError> {
+    let held = PathHandle::resolve(path)?;
     if held.kind != FileType::RegularFile {
-        return Err(Miss::new(MissKind::Failed, "is no regular file"));
+        return Err(HostError::new(
+            HostErrorKind::Failed,
+            "is not a regular file",
+        ));
     }
     if known(held.identity) {
-        return Ok(Configuration::Known(held.identity));
+        return Ok(Configuration::AlreadyRead(held.identity));
     }
-    let bytes = contents(&held.open()?, LARGEST_READ + 1)?;
+    let bytes = read_bounded(&held.open()?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
         let says = format!(
-            "is larger than {}, which no configuration is",
+            "is larger than {}, too large for a configuration file",
             crate::text::bytes(LARGEST_READ)
         );
-        return Err(Miss::new(MissKind::Failed, says));
+        return Err(HostError::new(HostErrorKind::Failed, says));
     }
     Ok(Configuration::Read(held.identity, bytes))
 }
 
-/// The file at the end of a path.
 pub enum Configuration {
     /// A file that was read before, by device and inode.
-    Known((u64, u64)),
+    AlreadyRead((u64, u64)),
     /// Its device and inode, and its bytes.
     Read((u64, u64), Vec<u8>),
 }
@@ -236,25 +244,26 @@ fn is_attribute(path: &Path) -> bool {
 }
 
 /// A directory that attributes are opened in, by its path.
-type Directory = (PathBuf, OwnedFd);
+type OpenDirectory = (PathBuf, OwnedFd);
 
 thread_local! {
     /// The directory of the device asked about last: its attributes are requested in sequence, and
     /// the path to it leads through a link and a dozen directories.
-    static LAST: RefCell<Option<Directory>> = const { RefCell::new(None) };
+    static LAST_DIRECTORY: RefCell<Option<OpenDirectory>> = const { RefCell::new(None) };
 }
 
-/// Opens an attribute, or a directory of some, relative to the directory of its device, or by its
-/// whole path where that directory is stale: another device of the same name may have replaced it.
-fn open_attribute(path: &Path, flags: OFlags) -> Result<File, Miss> {
+/// Opens an attribute, or a directory of attributes, relative to the directory of its device, or by
+/// the full path where that directory is stale: another device of the same name may have replaced
+/// it.
+fn open_attribute(path: &Path, flags: OFlags) -> Result<File, HostError> {
     let from_directory = device_and_attribute(path).and_then(|(device, name)| {
-        LAST.with_borrow_mut(|last| open_from(last, device, name, flags))
+        LAST_DIRECTORY.with_borrow_mut(|last| open_in_device(last, device, name, flags))
     });
     from_directory.unwrap_or_else(|| open_unchecked(path, flags))
 }
 
-/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`. Of other classes
-/// little is read between the attributes of a block device, whose directory stays.
+/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`. Other classes are
+/// rarely read between the attributes of a block device, whose directory stays held.
 fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
     const CLASS: &[u8] = b"/sys/class/block/";
     let bytes = path.as_os_str().as_bytes();
@@ -267,14 +276,14 @@ fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
 
 /// The attribute that every device has for as long as it exists
 /// (Documentation/ABI/testing/sysfs-uevent).
-const ALWAYS: &str = "uevent";
+const UEVENT: &str = "uevent";
 
-fn open_from(
-    last: &mut Option<Directory>,
+fn open_in_device(
+    last: &mut Option<OpenDirectory>,
     device: &Path,
     name: &[u8],
     flags: OFlags,
-) -> Option<Result<File, Miss>> {
+) -> Option<Result<File, HostError>> {
     if last.as_ref().is_none_or(|(path, _)| path != device) {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(device, flags, Mode::empty()).ok()?;
@@ -284,24 +293,23 @@ fn open_from(
     match rustix::fs::openat(directory, name, flags, Mode::empty()) {
         Ok(file) => Some(Ok(File::from(file))),
         Err(Errno::NOENT)
-            if rustix::fs::accessat(directory, ALWAYS, Access::EXISTS, AtFlags::empty())
+            if rustix::fs::accessat(directory, UEVENT, Access::EXISTS, AtFlags::empty())
                 .is_ok() =>
         {
-            Some(Err(miss(&Errno::NOENT.into())))
+            Some(Err(host_error(&Errno::NOENT.into())))
         }
         Err(_) => None,
     }
 }
 
-/// An attribute of a device.
-fn attribute(path: &Path) -> Result<Vec<u8>, Miss> {
+fn read_attribute(path: &Path) -> Result<Vec<u8>, HostError> {
     let mut page = [MaybeUninit::uninit(); LARGEST_ATTRIBUTE];
-    let file = open_attribute(path, READING)?;
+    let file = open_attribute(path, READ_FLAGS)?;
     let mut bytes = Vec::new();
     loop {
         let read = match rustix::io::read(&file, &mut page) {
             Err(Errno::INTR) => continue,
-            read => read.map_err(|e| miss(&e.into()))?.0,
+            read => read.map_err(|e| host_error(&e.into()))?.0,
         };
         bytes.extend_from_slice(read);
         if read.len() < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
@@ -311,20 +319,21 @@ fn attribute(path: &Path) -> Result<Vec<u8>, Miss> {
 }
 
 /// Whether a directory has nothing in it but an empty `lost+found`, which mke2fs makes.
-pub fn is_empty(path: &Path) -> Result<Vec<u8>, Miss> {
-    const SPARE: &[u8] = b"lost+found";
-    let directory = open(path, true)?;
+pub fn is_empty(path: &Path) -> Result<Vec<u8>, HostError> {
+    const LOST_AND_FOUND: &[u8] = b"lost+found";
+    let directory = open_regular(path, true)?;
     let mut spare = false;
-    for name in names(directory.try_clone().map_err(|e| miss(&e))?)? {
-        spare = name? == SPARE;
+    for name in directory_names(directory.try_clone().map_err(|e| host_error(&e))?)? {
+        spare = name? == LOST_AND_FOUND;
         if !spare {
             return Ok(b"no\n".to_vec());
         }
     }
-    let flags = READING | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let within = || {
-        let inner = rustix::fs::openat(&directory, SPARE, flags, Mode::empty());
-        names(inner.map_err(|e| miss(&e.into()))?).map(|mut names| names.next().is_some())
+        let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty());
+        directory_names(inner.map_err(|e| host_error(&e.into()))?)
+            .map(|mut names| names.next().is_some())
     };
     let something = spare && within()?;
     Ok(if something {
@@ -334,33 +343,32 @@ pub fn is_empty(path: &Path) -> Result<Vec<u8>, Miss> {
     })
 }
 
-/// The names in an open directory.
-fn names(
+fn directory_names(
     directory: impl Into<OwnedFd>,
-) -> Result<impl Iterator<Item = Result<Vec<u8>, Miss>>, Miss> {
-    let entries = Dir::new(directory).map_err(|e| miss(&e.into()))?;
+) -> Result<impl Iterator<Item = Result<Vec<u8>, HostError>>, HostError> {
+    let entries = Dir::new(directory).map_err(|e| host_error(&e.into()))?;
     let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
         entry
             .map(|entry| entry.file_name().to_bytes().to_vec())
-            .map_err(|e| miss(&e.into()))
+            .map_err(|e| host_error(&e.into()))
     };
-    let own = |name: &Result<Vec<u8>, Miss>| !matches!(name.as_deref(), Ok(b"." | b".."));
+    let own = |name: &Result<Vec<u8>, HostError>| !matches!(name.as_deref(), Ok(b"." | b".."));
     Ok(entries.map(name).filter(own))
 }
 
-/// The sorted names, a zero byte after each.
-pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
+/// The names, sorted, each followed by a zero byte.
+pub fn list(path: &Path) -> Result<Vec<u8>, HostError> {
     let directory = if is_attribute(path) {
-        open_attribute(path, READING | OFlags::DIRECTORY)?
+        open_attribute(path, READ_FLAGS | OFlags::DIRECTORY)?
     } else {
-        match PathHandle::at(path)? {
+        match PathHandle::resolve(path)? {
             held if held.kind == FileType::Directory => held.open()?,
-            _ => return Err(Miss::new(MissKind::Absent, "is no directory")),
+            _ => return Err(HostError::new(HostErrorKind::Absent, "is not a directory")),
         }
     };
     let mut found = Vec::new();
     let mut length = 0;
-    for name in names(directory)? {
+    for name in directory_names(directory)? {
         let name = name?;
         length += name.len() as u64 + 1;
         if length > LARGEST_READ {
@@ -377,36 +385,34 @@ pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
     Ok(answer)
 }
 
-/// Where the link points, as written.
-pub fn link(path: &Path) -> Result<Vec<u8>, Miss> {
+pub fn link(path: &Path) -> Result<Vec<u8>, HostError> {
     fs::read_link(path)
         .map(|target| target.into_os_string().into_vec())
-        .map_err(|e| miss(&e))
+        .map_err(|e| host_error(&e))
 }
 
-/// The path without links.
-pub fn real_path(path: &Path) -> Result<Vec<u8>, Miss> {
+pub fn real_path(path: &Path) -> Result<Vec<u8>, HostError> {
     fs::canonicalize(path)
         .map(|real| real.as_os_str().as_bytes().to_vec())
-        .map_err(|e| miss(&e))
+        .map_err(|e| host_error(&e))
 }
 
-/// Whether a possible key file exists and persists: it is not empty, and not in a directory that is
+/// Whether a possible key file exists and persists: not empty, and not in a directory that is
 /// recreated at each boot. It is not opened.
-pub fn is_key(path: &Path) -> bool {
-    const MADE_ANEW: [&str; 5] = ["/dev", "/proc", "/run", "/sys", "/tmp"];
+pub fn is_key_file(path: &Path) -> bool {
+    const VOLATILE_DIRECTORIES: [&str; 5] = ["/dev", "/proc", "/run", "/sys", "/tmp"];
     let lies = fs::canonicalize(path).and_then(|real| Ok((fs::metadata(&real)?, real)));
     lies.is_ok_and(|(found, real)| {
         found.is_file()
             && found.len() > 0
-            && !MADE_ANEW
+            && !VOLATILE_DIRECTORIES
                 .iter()
                 .any(|directory| real.starts_with(directory))
     })
 }
 
-pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
-    let found = fs::metadata(path).map_err(|e| miss(&e))?;
+pub fn stat(path: &Path) -> Result<Vec<u8>, HostError> {
+    let found = fs::metadata(path).map_err(|e| host_error(&e))?;
     let stat = Stat {
         mode: found.mode().into(),
         uid: found.uid().into(),
@@ -417,13 +423,13 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
         node_minor: minor(found.rdev()),
         inode: found.ino(),
         size: found.size(),
-        changed: Moment::new(found.ctime(), found.ctime_nsec()),
+        ctime: Moment::new(found.ctime(), found.ctime_nsec()),
     };
     Ok(stat.encode())
 }
 
-pub fn statfs(path: &Path) -> Result<Vec<u8>, Miss> {
-    let found = rustix::fs::statfs(path).map_err(|e| miss(&e.into()))?;
+pub fn statfs(path: &Path) -> Result<Vec<u8>, HostError> {
+    let found = rustix::fs::statfs(path).map_err(|e| host_error(&e.into()))?;
     // A few file systems leave f_frsize empty; then f_bsize is the unit (statvfs(3)).
     let unit = if found.f_frsize == 0 {
         found.f_bsize
@@ -443,15 +449,15 @@ pub fn statfs(path: &Path) -> Result<Vec<u8>, Miss> {
 }
 
 /// Inode flags (ioctl_iflags(2)).
-pub fn flags(path: &Path) -> Result<Vec<u8>, Miss> {
+pub fn flags(path: &Path) -> Result<Vec<u8>, HostError> {
     use rustix::io::Errno;
-    match rustix::fs::ioctl_getflags(open(path, true)?) {
+    match rustix::fs::ioctl_getflags(open_regular(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
-        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(Miss::new(
-            MissKind::Absent,
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(HostError::new(
+            HostErrorKind::Absent,
             "the file system has no inode flags",
         )),
-        Err(e) => Err(miss(&e.into())),
+        Err(e) => Err(host_error(&e.into())),
     }
 }
 
@@ -482,7 +488,7 @@ mod tests {
         }
         let mut last = None;
         let mut read = |device: &Path, name: &str| {
-            let file = open_from(&mut last, device, name.as_bytes(), READING)?;
+            let file = open_in_device(&mut last, device, name.as_bytes(), READ_FLAGS)?;
             Some(file.map(|file| io::read_to_string(file).unwrap()))
         };
         for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {
@@ -493,10 +499,10 @@ mod tests {
             None,
             "nothing shows that the device is there"
         );
-        fs::write(one.join(ALWAYS), "").unwrap();
+        fs::write(one.join(UEVENT), "").unwrap();
         assert_eq!(
             read(&one, "fua").unwrap().unwrap_err().kind,
-            MissKind::Absent
+            HostErrorKind::Absent
         );
         fs::remove_dir_all(&one).unwrap();
         assert_eq!(read(&one, "ro"), None, "it is gone, and so is what it said");
@@ -517,11 +523,10 @@ mod tests {
     }
     use crate::host::{Host, Question, live};
 
-    /// The machine, asked in this process.
     struct Direct;
 
     impl Host for Direct {
-        fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
             live::answer(question)
         }
     }
@@ -544,18 +549,18 @@ mod tests {
         );
         assert_eq!(
             host.stat(&dir.path().join("a")).unwrap_err().kind,
-            MissKind::Absent
+            HostErrorKind::Absent
         );
         let stat = host.stat(&odd).unwrap();
         assert_eq!((stat.size, stat.is_dir()), (4, false));
         let found = fs::metadata(&odd).unwrap();
-        assert_eq!(stat.changed, Moment::new(found.ctime(), found.ctime_nsec()));
-        assert!(stat.changed.unwrap().is_exact());
+        assert_eq!(stat.ctime, Moment::new(found.ctime(), found.ctime_nsec()));
+        assert!(stat.ctime.unwrap().is_exact());
         assert!(host.stat(dir.path()).unwrap().is_dir());
         assert!(host.statfs(dir.path()).unwrap().size > 0);
         assert_eq!(
             host.real_path(&dir.path().join("./b/..")).unwrap_err().kind,
-            MissKind::Absent
+            HostErrorKind::Absent
         );
     }
 
@@ -567,14 +572,14 @@ mod tests {
         for path in [&pipe, Path::new("/dev/zero"), dir.path()] {
             assert_eq!(
                 read(path).unwrap_err().kind,
-                MissKind::Failed,
+                HostErrorKind::Failed,
                 "{}",
                 path.display()
             );
         }
         assert_eq!(
             flags(Path::new("/dev/zero")).unwrap_err().kind,
-            MissKind::Failed
+            HostErrorKind::Failed
         );
     }
 
@@ -599,7 +604,7 @@ mod tests {
             .unwrap();
         let file = File::open(&table).unwrap();
         assert_eq!(
-            contents(&file, MOUNT_TABLE as u64).unwrap().len() as u64,
+            read_bounded(&file, MOUNT_TABLE as u64).unwrap().len() as u64,
             LARGEST_READ * 3
         );
         assert_eq!(
@@ -616,15 +621,15 @@ mod tests {
         for length in [0, 1, 4095, 4096, 4097, 12288] {
             let text = "0123456789".repeat(length / 10 + 1)[..length].to_owned();
             fs::write(&path, &text).unwrap();
-            assert_eq!(attribute(&path).unwrap(), text.into_bytes());
+            assert_eq!(read_attribute(&path).unwrap(), text.into_bytes());
         }
         assert_eq!(
-            attribute(&dir.path().join("none")).unwrap_err().kind,
-            MissKind::Absent
+            read_attribute(&dir.path().join("none")).unwrap_err().kind,
+            HostErrorKind::Absent
         );
         assert_eq!(
-            attribute(dir.path()).unwrap_err(),
-            Miss::new(MissKind::Failed, "Is a directory")
+            read_attribute(dir.path()).unwrap_err(),
+            HostError::new(HostErrorKind::Failed, "Is a directory")
         );
         let ours = |path: &str| is_attribute(Path::new(path));
         assert!(ours("/sys/class/block/sda/size"));

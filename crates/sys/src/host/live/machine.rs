@@ -1,5 +1,5 @@
-//! Questions about the machine and about our own process: uname(2), user and name spaces, memory
-//! and processors.
+//! Questions about the machine and our own process: uname(2), user and namespaces, memory and
+//! processors.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,14 +9,14 @@ use std::path::Path;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::files;
-use crate::host::{Miss, MissKind, NOBODY};
-use crate::text::error_words;
+use crate::host::{HostError, HostErrorKind, NOBODY};
+use crate::text::error_message;
 
-/// Inode numbers that the first name spaces always have (`PROC_PID_INIT_INO` and
+/// Inode numbers that the initial namespaces always have (`PROC_PID_INIT_INO` and
 /// `PROC_USER_INIT_INO` in the kernel's include/linux/proc_ns.h).
-const INITIAL: [(&str, &str); 2] = [("pid", "pid:[4026531836]"), ("user", "user:[4026531837]")];
+const INITIAL_NAMESPACES: [(&str, &str); 2] =
+    [("pid", "pid:[4026531836]"), ("user", "user:[4026531837]")];
 
-/// The fields of uname(2), one per line.
 pub fn uname() -> Vec<u8> {
     let Ok(names) = nix::sys::utsname::uname() else {
         return Vec::new();
@@ -34,10 +34,9 @@ pub fn uname() -> Vec<u8> {
         .collect()
 }
 
-/// Our user, and whether our name spaces are the initial ones.
 pub fn identity() -> Vec<u8> {
     let mut lines = format!("euid={}\n", nix::unistd::geteuid());
-    for (name, initial) in INITIAL {
+    for (name, initial) in INITIAL_NAMESPACES {
         if let Ok(link) = fs::read_link(format!("/proc/self/ns/{name}")) {
             let which = if link.as_os_str() == initial {
                 "initial"
@@ -50,15 +49,15 @@ pub fn identity() -> Vec<u8> {
     lines.into_bytes()
 }
 
-pub fn summary() -> Result<Vec<u8>, Miss> {
+pub fn resources() -> Result<Vec<u8>, HostError> {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let failed = |e: String| Miss::new(MissKind::Failed, e);
+    let failed = |e: String| HostError::new(HostErrorKind::Failed, e);
     let system = System::new_with_specifics(what);
     let all = system.total_memory();
-    // sysinfo panics when it is asked for the limits of a memory that it could not read.
+    // sysinfo panics when asked for the limits of a memory that it could not read.
     if all == 0 {
         return Err(failed(
-            "/proc/meminfo does not say how much there is".to_owned(),
+            "/proc/meminfo does not report the memory size".to_owned(),
         ));
     }
     let memory = system
@@ -66,26 +65,28 @@ pub fn summary() -> Result<Vec<u8>, Miss> {
         .map_or(all, |limits| all.min(limits.total_memory));
     // The processors in the affinity mask, within the quota of the control group; sysinfo looks at
     // neither.
-    let cpus = std::thread::available_parallelism().map_err(|e| failed(error_words(&e)))?;
+    let cpus = std::thread::available_parallelism().map_err(|e| failed(error_message(&e)))?;
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 
 /// The name of a user. Only /etc/passwd is read: a directory service would be network traffic.
-pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
+pub fn user_name(uid: u32) -> Result<Vec<u8>, HostError> {
     let list = files::read(Path::new("/etc/passwd"))?;
-    name_in(&list, uid).ok_or_else(|| Miss::new(MissKind::Absent, "no such user in /etc/passwd"))
+    passwd_name(&list, uid)
+        .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// The group of a user, from /etc/passwd; `nobody`'s group for a user who is not listed, such as a
+/// The group of a user, from /etc/passwd; `nobody`'s group for a user not listed there, such as a
 /// container's.
-pub fn group_of(uid: u32) -> u32 {
+pub fn group_id(uid: u32) -> u32 {
     let list = files::read(Path::new("/etc/passwd")).unwrap_or_default();
-    let group = field_of(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
+    let group =
+        passwd_field(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
     group.unwrap_or(NOBODY)
 }
 
-/// Name, password, id, group and more, between colons.
-fn field_of(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
+/// A field of passwd(5): name, password, id, group and more, between colons.
+fn passwd_field(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
     let uid = uid.to_string();
     list.split(|b| *b == b'\n').find_map(|line| {
         let fields: Vec<&[u8]> = line.split(|b| *b == b':').collect();
@@ -94,8 +95,8 @@ fn field_of(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
     })
 }
 
-fn name_in(list: &[u8], uid: u32) -> Option<Vec<u8>> {
-    field_of(list, uid, 0)
+fn passwd_name(list: &[u8], uid: u32) -> Option<Vec<u8>> {
+    passwd_field(list, uid, 0)
 }
 
 #[cfg(test)]
@@ -108,7 +109,7 @@ mod tests {
     fn the_machine_describes_itself() {
         assert_eq!(String::from_utf8(uname()).unwrap().lines().count(), 5);
         assert!(identity().starts_with(b"euid="));
-        let text = String::from_utf8(summary().unwrap()).unwrap();
+        let text = String::from_utf8(resources().unwrap()).unwrap();
         let values: Vec<_> = text
             .lines()
             .filter_map(|line| line.split_once('='))
@@ -126,8 +127,11 @@ mod tests {
     #[test]
     fn users_are_found_by_their_id() {
         let list = b"root:x:0:0:root:/root:/bin/sh\nbroken\npostgres:x:26:26::/:\n";
-        assert_eq!(name_in(list, 26).as_deref(), Some(b"postgres".as_slice()));
-        assert_eq!(name_in(list, 6), None);
+        assert_eq!(
+            passwd_name(list, 26).as_deref(),
+            Some(b"postgres".as_slice())
+        );
+        assert_eq!(passwd_name(list, 6), None);
     }
 
     proptest! {
@@ -135,12 +139,12 @@ mod tests {
         fn a_bad_line_costs_itself(bad in "[^\n:]{0,20}(:[^\n:]{0,4}){0,2}", uid in 1u32..) {
             let list = format!("root:x:0:0::/:\n{bad}\nme:x:{uid}:1::/:\n");
             prop_assume!(bad.split(':').nth(2) != Some(&uid.to_string()));
-            prop_assert_eq!(name_in(list.as_bytes(), uid), Some(b"me".to_vec()));
+            prop_assert_eq!(passwd_name(list.as_bytes(), uid), Some(b"me".to_vec()));
         }
 
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>, uid: u32) {
-            prop_assert!(name_in(&bytes, uid).is_none_or(|name| !name.contains(&b'\n') && !name.contains(&b':')));
+            prop_assert!(passwd_name(&bytes, uid).is_none_or(|name| !name.contains(&b'\n') && !name.contains(&b':')));
         }
     }
 }

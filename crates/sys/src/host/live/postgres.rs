@@ -1,28 +1,27 @@
 //! Asks a running PostgreSQL for its storage settings, over its Unix socket, as the user of this
 //! process, who owns the server.
 //!
-//! It implements the minimum of the frontend/backend protocol (the manual's chapter of that name):
-//! start up, three simple queries, end. The session is read-only from its first packet on, and no
-//! schema but the server's own is searched. Peer authentication is the only one supported: a
-//! password is never requested, looked up or sent. The server's answer is as hostile as any file.
-//! Settings of databases and roles exist in a catalog alone, and counters in views that differ
-//! between releases. They are queried last, so that a server that refuses has already answered the
-//! rest.
+//! The minimum of the frontend/backend protocol: startup, three simple queries, end. The session is
+//! read-only from its first packet on and searches only pg_catalog. Only peer authentication is
+//! supported: a password is never requested, looked up or sent. The answer is as hostile as any
+//! file. Overrides and counters come last, so that a server that refuses them has already answered
+//! the rest.
 
 use std::path::Path;
 
-use super::conversation::{self, LARGEST, LARGEST_ANSWER, ProtocolAction, WireFrame};
+use super::client_protocol::{
+    self, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, WireFrame,
+};
 use super::machine;
-use crate::host::pg_lines::{COMPRESSIONS, LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES, counters};
-use crate::host::{Miss, MissKind, redact};
+use crate::host::pg_lines::{COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, counters};
+use crate::host::{HostError, HostErrorKind, redact};
 use crate::servers::{self, Area};
 use crate::text;
 
-/// The answer to [`crate::host::Question::PgSettings`].
-pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
+pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    conversation::with(
+    client_protocol::connect_and_run(
         socket,
         &mut PostgresClient {
             user,
@@ -56,9 +55,9 @@ fn startup(user: &str) -> Vec<u8> {
 }
 
 /// The query for settings by name, for the last load of configuration files, in microseconds since
-/// 1970, and for the ways to compress WAL that the server was built with.
+/// 1970, and for the supported WAL compression methods.
 fn settings_query() -> String {
-    let names = servers::leaving(Area::Pg)
+    let names = servers::exposed_settings(Area::Pg)
         .keys()
         .map(String::as_str)
         .chain(["server_version"]);
@@ -74,8 +73,8 @@ fn settings_query() -> String {
     )
 }
 
-/// The query for settings of databases and roles: those that apply to everybody first, then those
-/// that weaken commits.
+/// The query for settings of databases and roles: first those for everybody, then those that weaken
+/// commits.
 fn overrides_query() -> String {
     format!(
         "SELECT '{OVERRIDE}', datname, rolname, name, value FROM (\
@@ -88,12 +87,12 @@ fn overrides_query() -> String {
            AND (setrole = 0 OR rolname IS NOT NULL) \
          ORDER BY setdatabase <> 0 OR setrole <> 0, lower(value) NOT IN ('off', 'false', 'no', '0'), datname, rolname \
          LIMIT {}\0",
-        MOST_OVERRIDES + 1
+        MAX_OVERRIDES + 1
     )
 }
 
-/// The query for counters of WAL and checkpoints (10 and later); `None` for a release that has none
-/// of them. A standby has no position of its own to write at.
+/// The query for counters of WAL and checkpoints (10 and later); `None` for a release without them.
+/// A standby has no write position of its own.
 fn counters_query(major: u64) -> Option<String> {
     use counters::{
         BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED,
@@ -162,49 +161,48 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &length(body), body].concat()
 }
 
-/// The length field of a packet, which counts itself.
+/// The length of a packet, which counts itself.
 fn length(body: &[u8]) -> [u8; 4] {
     u32::try_from(body.len() + 4)
         .unwrap_or(u32::MAX)
         .to_be_bytes()
 }
 
-/// The answers received so far.
 #[derive(Default)]
 struct PostgresClient {
     user: String,
-    heard: Vec<u8>,
+    received: Vec<u8>,
     authenticated: bool,
-    refused: bool,
-    /// The major release, once it has said so; 0 before.
+    overrides_refused: bool,
+    /// The major release, once reported; 0 before.
     major: u64,
-    asking: Asking,
+    stage: QueryStage,
     answer: String,
     overrides: Vec<String>,
     counters: String,
-    /// Bytes of all of them.
-    told: usize,
+    /// Bytes of all rows.
+    row_bytes: usize,
 }
 
 #[derive(Default, PartialEq, Eq)]
-enum Asking {
+enum QueryStage {
     #[default]
-    Nothing,
+    Startup,
     Settings,
     Overrides,
     Counters,
 }
 
-impl conversation::Conversation for PostgresClient {
-    fn opening(&self) -> Vec<u8> {
+impl client_protocol::ProtocolClient for PostgresClient {
+    fn first_message(&self) -> Vec<u8> {
         startup(&self.user)
     }
 
-    fn heard(&mut self) -> &mut Vec<u8> {
-        &mut self.heard
+    fn recv_buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.received
     }
 
-    fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss> {
+    fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
         let Some((kind, rest)) = bytes.split_first() else {
             return Ok(None);
         };
@@ -212,93 +210,96 @@ impl conversation::Conversation for PostgresClient {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*length) as usize;
-        match length.checked_sub(4).filter(|length| *length <= LARGEST) {
+        match length
+            .checked_sub(4)
+            .filter(|length| *length <= MAX_MESSAGE_BYTES)
+        {
             Some(length) => Ok(rest
                 .split_at_checked(length)
                 .map(|(body, behind)| (*kind, body, behind))),
-            None => Err(Miss::new(
-                MissKind::Failed,
+            None => Err(HostError::new(
+                HostErrorKind::Failed,
                 "no PostgreSQL server answers there",
             )),
         }
     }
 
-    fn message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, Miss> {
-        let garbled = || Miss::new(MissKind::Failed, "the server's answer is garbled");
+    fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
+        let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is garbled");
         match kind {
             b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
                 Some(0) => self.authenticated = true,
                 Some(_) => {
-                    return Err(Miss::new(
-                        MissKind::Denied,
-                        "the server wants a password or the like",
+                    return Err(HostError::new(
+                        HostErrorKind::Denied,
+                        "the server requires a password or similar",
                     ));
                 }
                 None => return Err(garbled()),
             },
-            b'S' => self.major = major(body).unwrap_or(self.major),
-            b'E' => match self.asking {
-                Asking::Overrides => self.refused = true,
-                Asking::Counters => self.counters.clear(),
-                Asking::Nothing | Asking::Settings => {
-                    return Err(Miss::new(MissKind::Denied, complaint(body)));
+            b'S' => self.major = parse_major(body).unwrap_or(self.major),
+            b'E' => match self.stage {
+                QueryStage::Overrides => self.overrides_refused = true,
+                QueryStage::Counters => self.counters.clear(),
+                QueryStage::Startup | QueryStage::Settings => {
+                    return Err(HostError::new(HostErrorKind::Denied, error_message(body)));
                 }
             },
             b'D' => {
-                let line = line(&row(body).ok_or_else(garbled)?);
-                self.told += line.len();
-                if self.told > LARGEST_ANSWER {
+                let line = row_line(&parse_row(body).ok_or_else(garbled)?);
+                self.row_bytes += line.len();
+                if self.row_bytes > MAX_ANSWER_BYTES {
                     return Err(garbled());
                 }
-                match self.asking {
-                    Asking::Settings => self.answer.push_str(&line),
-                    Asking::Overrides if self.overrides.len() <= MOST_OVERRIDES => {
+                match self.stage {
+                    QueryStage::Settings => self.answer.push_str(&line),
+                    QueryStage::Overrides if self.overrides.len() <= MAX_OVERRIDES => {
                         self.overrides.push(line);
                     }
-                    Asking::Counters => self.counters.push_str(&line),
-                    Asking::Overrides | Asking::Nothing => return Err(garbled()),
+                    QueryStage::Counters => self.counters.push_str(&line),
+                    QueryStage::Overrides | QueryStage::Startup => return Err(garbled()),
                 }
             }
-            b'Z' => match self.asking {
-                Asking::Nothing if self.authenticated => {
-                    self.asking = Asking::Settings;
-                    return Ok(ProtocolAction::Say(message(
+            b'Z' => match self.stage {
+                QueryStage::Startup if self.authenticated => {
+                    self.stage = QueryStage::Settings;
+                    return Ok(ProtocolAction::Send(message(
                         b'Q',
                         settings_query().as_bytes(),
                     )));
                 }
-                Asking::Nothing => return Err(garbled()),
-                Asking::Settings => {
-                    self.asking = Asking::Overrides;
-                    return Ok(ProtocolAction::Say(message(
+                QueryStage::Startup => return Err(garbled()),
+                QueryStage::Settings => {
+                    self.stage = QueryStage::Overrides;
+                    return Ok(ProtocolAction::Send(message(
                         b'Q',
                         overrides_query().as_bytes(),
                     )));
                 }
-                Asking::Overrides if let Some(query) = counters_query(self.major) => {
-                    self.asking = Asking::Counters;
-                    return Ok(ProtocolAction::Say(message(b'Q', query.as_bytes())));
+                QueryStage::Overrides if let Some(query) = counters_query(self.major) => {
+                    self.stage = QueryStage::Counters;
+                    return Ok(ProtocolAction::Send(message(b'Q', query.as_bytes())));
                 }
-                Asking::Overrides | Asking::Counters => {
+                QueryStage::Overrides | QueryStage::Counters => {
                     return Ok(ProtocolAction::Done {
-                        answer: self.said(),
+                        answer: self.take_answer(),
                         farewell: message(b'X', b""),
                     });
                 }
             },
             _ => {}
         }
-        Ok(ProtocolAction::Listen)
+        Ok(ProtocolAction::Recv)
     }
 }
 
 impl PostgresClient {
-    /// The whole answer. A line of its own says that all overrides were sent, since there may be
+    /// The complete answer. A line of its own says that all overrides were sent, since there may be
     /// none.
-    fn said(&mut self) -> Vec<u8> {
+    fn take_answer(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
-        if !self.refused {
-            let told = if self.overrides.len() > MOST_OVERRIDES {
+        if !self.overrides_refused {
+            let told = if self.overrides.len() > MAX_OVERRIDES {
                 "more"
             } else {
                 "all"
@@ -307,7 +308,7 @@ impl PostgresClient {
             let lines = self
                 .overrides
                 .iter()
-                .take(MOST_OVERRIDES)
+                .take(MAX_OVERRIDES)
                 .map(String::as_str);
             answer.extend(std::iter::once(told.as_str()).chain(lines));
         }
@@ -316,22 +317,22 @@ impl PostgresClient {
     }
 }
 
-/// A row as a line; names of standbys are reduced to their shape.
-fn line(row: &[&[u8]]) -> String {
+/// A row as a line; standby names are reduced to their shape.
+fn row_line(row: &[&[u8]]) -> String {
     let value =
         |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
     let fields = row
         .iter()
         .enumerate()
         .map(|(at, field)| match (at, row.first()) {
-            (1, Some(name)) => text::safe(&value(name, field)),
-            _ => text::safe(field),
+            (1, Some(name)) => text::display_safe(&value(name, field)),
+            _ => text::display_safe(field),
         });
     format!("{}\n", fields.collect::<Vec<_>>().join("\t"))
 }
 
 /// The fields of a row; NULL is empty.
-fn row(body: &[u8]) -> Option<Vec<&[u8]>> {
+fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = body.split_first_chunk()?;
     let mut fields = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
@@ -345,7 +346,7 @@ fn row(body: &[u8]) -> Option<Vec<&[u8]>> {
 }
 
 /// The major release in a parameter's status, where that is `server_version`.
-fn major(status: &[u8]) -> Option<u64> {
+fn parse_major(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
     let digits = version
         .iter()
@@ -356,21 +357,21 @@ fn major(status: &[u8]) -> Option<u64> {
 }
 
 /// The primary message of an error.
-fn complaint(body: &[u8]) -> String {
+fn error_message(body: &[u8]) -> String {
     let message = body
         .split(|b| *b == 0)
         .find_map(|field| field.strip_prefix(b"M"));
-    message.map_or_else(|| "the server refuses".to_owned(), text::safe)
+    message.map_or_else(|| "the server refused".to_owned(), text::display_safe)
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::conversation::Conversation as _;
+    use super::client_protocol::ProtocolClient as _;
     use super::*;
 
-    fn ready() -> Vec<u8> {
+    fn ready_messages() -> Vec<u8> {
         [
             message(b'R', &[0; 4]),
             message(b'S', b"server_version\x0016\0"),
@@ -379,7 +380,7 @@ mod tests {
         .concat()
     }
 
-    fn data(fields: &[Option<&str>]) -> Vec<u8> {
+    fn data_row(fields: &[Option<&str>]) -> Vec<u8> {
         let mut body = u16::try_from(fields.len()).unwrap().to_be_bytes().to_vec();
         for field in fields {
             let length = field.map_or(-1, |f| i32::try_from(f.len()).unwrap());
@@ -394,7 +395,7 @@ mod tests {
         let mut conversation = PostgresClient::default();
         let mut steps = Vec::new();
         let rows = [
-            data(&[
+            data_row(&[
                 Some("fsync"),
                 Some("on"),
                 None,
@@ -402,14 +403,14 @@ mod tests {
                 Some("/a\tb"),
                 Some("3"),
             ]),
-            data(&[
+            data_row(&[
                 Some("synchronous_standby_names"),
                 Some("2 (berlin, \"Hans\", *)"),
                 None,
             ]),
             message(b'C', b"SELECT 2\0"),
             message(b'Z', b"I"),
-            data(&[
+            data_row(&[
                 Some("(override)"),
                 Some("app"),
                 None,
@@ -418,20 +419,20 @@ mod tests {
             ]),
             message(b'C', b"SELECT 1\0"),
             message(b'Z', b"I"),
-            data(&[Some("(wal_position)"), Some("83886080")]),
+            data_row(&[Some("(wal_position)"), Some("83886080")]),
             message(b'Z', b"I"),
         ]
         .concat();
-        for byte in [ready(), rows].concat() {
-            let next = conversation.hear(&[byte]).unwrap();
-            if next != ProtocolAction::Listen {
+        for byte in [ready_messages(), rows].concat() {
+            let next = conversation.handle_bytes(&[byte]).unwrap();
+            if next != ProtocolAction::Recv {
                 steps.push(next);
             }
         }
         let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
             (override)\tapp\t\tsynchronous_commit\toff\n(wal_position)\t83886080\n"
             .to_vec();
-        let say = |query: String| ProtocolAction::Say(message(b'Q', query.as_bytes()));
+        let say = |query: String| ProtocolAction::Send(message(b'Q', query.as_bytes()));
         let done = ProtocolAction::Done {
             answer,
             farewell: message(b'X', b""),
@@ -452,27 +453,30 @@ mod tests {
     fn demands_and_errors_are_denials() {
         let password = message(b'R', &3u32.to_be_bytes());
         assert_eq!(
-            PostgresClient::default().hear(&password).unwrap_err().kind,
-            MissKind::Denied
+            PostgresClient::default()
+                .handle_bytes(&password)
+                .unwrap_err()
+                .kind,
+            HostErrorKind::Denied
         );
         let error = message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
-        let miss = PostgresClient::default().hear(&error).unwrap_err();
+        let miss = PostgresClient::default().handle_bytes(&error).unwrap_err();
         assert_eq!(
             miss,
-            Miss::new(MissKind::Denied, "role \"x\\x1b\" does not exist")
+            HostError::new(HostErrorKind::Denied, "role \"x\\x1b\" does not exist")
         );
         assert!(
             PostgresClient::default()
-                .hear(&message(b'Z', b"I"))
+                .handle_bytes(&message(b'Z', b"I"))
                 .is_err(),
             "ready without having let us in"
         );
     }
 
-    /// The answer when this many overrides are told and then the server refuses, or does not.
-    fn told(overrides: usize, refused: bool) -> String {
+    /// The answer when this many overrides are sent and then the server refuses, or does not.
+    fn answer_with_overrides(overrides: usize, refused: bool) -> String {
         let mut conversation = PostgresClient::default();
-        let one = data(&[
+        let one = data_row(&[
             Some("(override)"),
             None,
             Some("r"),
@@ -486,7 +490,7 @@ mod tests {
         };
         let ready_again = || message(b'Z', b"I");
         let all = [
-            ready(),
+            ready_messages(),
             ready_again(),
             one.repeat(overrides),
             end.clone(),
@@ -495,21 +499,21 @@ mod tests {
             ready_again(),
         ];
         all.iter()
-            .find_map(|bytes| match conversation.hear(bytes).unwrap() {
+            .find_map(|bytes| match conversation.handle_bytes(bytes).unwrap() {
                 ProtocolAction::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
-                ProtocolAction::Listen | ProtocolAction::Say(_) => None,
+                ProtocolAction::Recv | ProtocolAction::Send(_) => None,
             })
             .unwrap()
     }
 
     #[test]
     fn overrides_that_were_not_all_told_are_not_called_all() {
-        assert_eq!(told(0, false), "(overrides)\tall\n");
-        assert_eq!(told(1, true), "", "the rest is said");
-        assert!(told(MOST_OVERRIDES, false).starts_with("(overrides)\tall\n"));
-        let more = told(MOST_OVERRIDES + 1, false);
+        assert_eq!(answer_with_overrides(0, false), "(overrides)\tall\n");
+        assert_eq!(answer_with_overrides(1, true), "", "the rest is said");
+        assert!(answer_with_overrides(MAX_OVERRIDES, false).starts_with("(overrides)\tall\n"));
+        let more = answer_with_overrides(MAX_OVERRIDES + 1, false);
         assert!(
-            more.starts_with("(overrides)\tmore\n") && more.lines().count() == MOST_OVERRIDES + 1
+            more.starts_with("(overrides)\tmore\n") && more.lines().count() == MAX_OVERRIDES + 1
         );
     }
 
@@ -518,20 +522,20 @@ mod tests {
         fn garbage_does_no_harm(pieces in prop::collection::vec(
             prop_oneof![
                 any::<Vec<u8>>(),
-                Just(ready()),
+                Just(ready_messages()),
                 (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| message(k, &b)),
             ], 0..6)
         ) {
             let mut conversation = PostgresClient::default();
             for piece in pieces {
-                match conversation.hear(&piece) {
+                match conversation.handle_bytes(&piece) {
                     Ok(ProtocolAction::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();
-                        prop_assert!(!text.chars().any(|c| text::is_treacherous(c) && !matches!(c, '\t' | '\n')));
+                        prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\t' | '\n')));
                     }
                     Ok(_) => {}
                     Err(miss) => {
-                        prop_assert!(!miss.detail.chars().any(text::is_treacherous));
+                        prop_assert!(!miss.detail.chars().any(text::is_display_unsafe));
                         break;
                     }
                 }

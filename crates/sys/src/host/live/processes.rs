@@ -1,10 +1,9 @@
 //! Database servers among the processes, their users, and their command lines and environments.
 //!
-//! A server's worker processes have its name too, so only processes whose parent is no server are
-//! reported. Anybody can call a process a server; the collectors decide whether to believe it, by
-//! the user reported here. A program that is started through a link keeps the link's name, so a
-//! set-user-ID program can be called `postgres`. The user who started it then differs from the user
-//! whose rights it has, and there is no user to read it as.
+//! Worker processes have a server's name too, so only processes whose parent is no server are
+//! reported. Anyone can name a process like a server; the collectors decide by the user reported
+//! here whether to believe it. A set-user-ID program started through a link can be called
+//! `postgres`: its users then differ, and there is no user to read it as.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,29 +17,28 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::files;
 use crate::bounds::SERVERS_OF_A_USER;
-use crate::host::{Miss, MissKind, NOBODY, redact};
+use crate::host::{HostError, HostErrorKind, NOBODY, redact};
 use crate::servers;
 use crate::subprocess::credentials::Credentials;
 use crate::text;
 
-/// The longest command line that is read, in bytes. A longer one is refused, since the last of its
-/// options wins and could be the one cut off.
+/// The longest command line that is read, in bytes. A longer one is refused, since the last option
+/// wins and could be cut off.
 const LONGEST_COMMAND_LINE: usize = 64 << 10;
 
 /// The same for an environment, in bytes.
 const LONGEST_ENVIRONMENT: usize = 512 << 10;
 
-/// The number of descriptors examined per process: a server opens its system tablespace among the
-/// first.
-const DESCRIPTORS: usize = 4096;
+/// Descriptors examined per process: a server opens its system tablespace among the first.
+const MAX_DESCRIPTORS: usize = 4096;
 
-/// The user of a process; `None` where it has several at once, or one without a number here, which
-/// is shown as nobody.
-pub fn user(status: &[u8]) -> Option<u32> {
-    one(status, "Uid:").filter(|uid| *uid != NOBODY)
+/// The user of a process; `None` where it has several, or one without a number here, which is shown
+/// as nobody.
+pub fn process_user(status: &[u8]) -> Option<u32> {
+    single_id(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
 
-/// User and groups of a process; `None` where one of them is several.
+/// User and groups of a process; `None` where an id has several values.
 pub fn credentials(status: &[u8]) -> Option<Credentials> {
     let text = String::from_utf8_lossy(status);
     let groups = text.lines().find_map(|line| line.strip_prefix("Groups:"))?;
@@ -49,14 +47,14 @@ pub fn credentials(status: &[u8]) -> Option<Credentials> {
         .filter_map(|group| group.parse().ok())
         .collect();
     Some(Credentials {
-        uid: user(status)?,
-        gid: one(status, "Gid:")?,
+        uid: process_user(status)?,
+        gid: single_id(status, "Gid:")?,
         groups,
     })
 }
 
-/// The number after this word, if the real, effective, saved and file-system ids are the same.
-fn one(status: &[u8], word: &str) -> Option<u32> {
+/// The id after this word, if the real, effective, saved and file-system ids are the same.
+fn single_id(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
     let ids: Vec<u32> = line
@@ -67,22 +65,21 @@ fn one(status: &[u8], word: &str) -> Option<u32> {
     (ids.len() == 4 && ids.iter().all(|id| *id == first)).then_some(first)
 }
 
-/// A process of a server's program.
-struct Candidate {
+struct ServerProcess {
     pid: u32,
     parent: u32,
     program: &'static str,
 }
 
 /// `pid ppid uid program` per line, and `more uid count` for a user with more than are listed.
-/// Users are in the order of their ids, so those of the system come first. A program that is run
-/// for its version, by us or by another, is no server.
-pub fn servers() -> Result<Vec<u8>, Miss> {
-    let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
+/// Users are sorted by id, so system accounts come first. A program that is run for its version, by
+/// us or by another, is no server.
+pub fn servers() -> Result<Vec<u8>, HostError> {
+    let mut users: BTreeMap<Option<u32>, (Vec<ServerProcess>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
-    for pid in files::processes()? {
+    for pid in files::process_ids()? {
         let pid = pid?;
-        let Some(program) = unless_hidden(program(pid))?.flatten() else {
+        let Some(program) = unless_hidden(server_program(pid))?.flatten() else {
             continue;
         };
         let Some(stat) = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/stat"))))?
@@ -92,7 +89,7 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         let arguments = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/cmdline"))))?;
         if let Some((_, parent)) = comm_and_parent(&stat)
             && parent != process::id()
-            && !arguments.is_some_and(|arguments| is_for_version(&arguments))
+            && !arguments.is_some_and(|arguments| only_asks_version(&arguments))
         {
             found.insert(pid, (parent, program));
         }
@@ -106,9 +103,9 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         let Some(status) = unless_hidden(status)? else {
             continue;
         };
-        let (told, more) = users.entry(user(&status)).or_default();
+        let (told, more) = users.entry(process_user(&status)).or_default();
         if told.len() < SERVERS_OF_A_USER {
-            told.push(Candidate {
+            told.push(ServerProcess {
                 pid,
                 parent,
                 program,
@@ -120,7 +117,7 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut lines = String::new();
     for (uid, (told, more)) in &users {
         let uid = uid.map_or_else(|| "-".to_owned(), |uid| uid.to_string());
-        for Candidate {
+        for ServerProcess {
             pid,
             parent,
             program,
@@ -136,7 +133,7 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
 }
 
 /// Whether a command line, whose words end with NUL, only asks for the version.
-fn is_for_version(command_line: &[u8]) -> bool {
+fn only_asks_version(command_line: &[u8]) -> bool {
     let mut words = command_line
         .strip_suffix(b"\0")
         .unwrap_or(command_line)
@@ -145,28 +142,30 @@ fn is_for_version(command_line: &[u8]) -> bool {
     matches!(words.next(), Some(b"--version" | b"-V")) && words.next().is_none()
 }
 
-/// An answer about a process; `None` where it has ended meanwhile, or is hidden from us
-/// (`hidepid`). Any other error means that the list of servers would lack one that runs.
-fn unless_hidden<T>(answer: Result<T, Miss>) -> Result<Option<T>, Miss> {
+/// An answer about a process; `None` where it has ended or is hidden from us (`hidepid`). With any
+/// other error a running server could be missing from the list.
+fn unless_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(miss) => match miss.kind {
-            MissKind::Absent | MissKind::Denied => Ok(None),
-            MissKind::TimedOut | MissKind::NotCollected | MissKind::Failed => Err(miss),
+            HostErrorKind::Absent | HostErrorKind::Denied => Ok(None),
+            HostErrorKind::TimedOut | HostErrorKind::NotCollected | HostErrorKind::Failed => {
+                Err(miss)
+            }
         },
     }
 }
 
 /// `major minor inode` of each file called `ibdata1` that a process has open.
-pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
+pub fn tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
     for entry in fs::read_dir(&directory)
-        .map_err(|e| files::miss(&e))?
-        .take(DESCRIPTORS)
+        .map_err(|e| files::host_error(&e))?
+        .take(MAX_DESCRIPTORS)
     {
-        let link = entry.map_err(|e| files::miss(&e))?.path();
-        // The link's text is a stranger's word; its target is examined without opening it.
+        let link = entry.map_err(|e| files::host_error(&e))?.path();
+        // The link's text is not trusted; its target is examined without opening it.
         let named =
             fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ibdata1"));
         if let Ok(found) = fs::metadata(&link)
@@ -184,57 +183,61 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
     Ok(lines.into_bytes())
 }
 
-/// The server's program that a process runs, by its file, where we may see it, or by its name: a
-/// server can be started under another name. The kernel's own threads, which are most of all
-/// processes, have no file and are asked no more.
-fn program(pid: u32) -> Result<Option<&'static str>, Miss> {
+/// The server program of a process, by its executable, or by its name where that cannot be read: a
+/// server can be started under another name. Kernel threads, most of all processes, have no
+/// executable and are skipped.
+fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
     let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(file) => file
             .file_name()
-            .and_then(|name| servers::program(name.as_bytes())),
+            .and_then(|name| servers::server_program(name.as_bytes())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(_) => None,
     };
     let program = match by_file {
         Some(program) => Some(program),
-        None => servers::program(files::command(pid)?.trim_ascii_end()),
+        None => servers::server_program(files::command_name(pid)?.trim_ascii_end()),
     };
     Ok(program.map(|(name, _)| name))
 }
 
-/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some
-/// itself.
+/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain
+/// parentheses itself.
 fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     let open = stat.iter().position(|b| *b == b'(')?;
     let close = stat.iter().rposition(|b| *b == b')')?;
-    let comm = text::safe(stat.get(open + 1..close)?);
+    let comm = text::display_safe(stat.get(open + 1..close)?);
     let rest = str::from_utf8(stat.get(close + 1..)?).ok()?;
     Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
 /// A tick of process times in nanoseconds: USER_HZ is 100 on every supported machine
 /// (proc_pid_stat(5)).
-const TICK: u64 = 10_000_000;
+const TICK_NANOS: u64 = 10_000_000;
 
-/// When a process started, in nanoseconds since 1970 by the clock of now.
-pub fn started(pid: u32) -> Result<Vec<u8>, Miss> {
+/// Start time of a process, in nanoseconds since 1970 by the current clock.
+pub fn process_start(pid: u32) -> Result<Vec<u8>, HostError> {
     let stat = files::read(Path::new(&format!("/proc/{pid}/stat")))?;
     // The time between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
-    let nanos = start(&stat, now, since_boot)
-        .ok_or_else(|| Miss::new(MissKind::Failed, "the kernel does not say when it started"))?;
+    let nanos = start_nanos(&stat, now, since_boot).ok_or_else(|| {
+        HostError::new(
+            HostErrorKind::Failed,
+            "the kernel does not report its start time",
+        )
+    })?;
     Ok(format!("{nanos}\n").into_bytes())
 }
 
-/// The 22nd field of proc_pid_stat(5), the ticks from the start of the machine to that of the
-/// process, on the clock of now. The name before may hold anything.
-fn start(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
+/// The 22nd field of proc_pid_stat(5), ticks since boot, converted to the current clock. The name
+/// before it may hold anything.
+fn start_nanos(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
     let ticks: u64 = text.split_ascii_whitespace().nth(19)?.parse().ok()?;
     let booted = nanoseconds(now)?.checked_sub(nanoseconds(since_boot)?)?;
-    booted.checked_add(ticks.checked_mul(TICK)?)
+    booted.checked_add(ticks.checked_mul(TICK_NANOS)?)
 }
 
 fn nanoseconds(time: Timespec) -> Option<u64> {
@@ -244,27 +247,25 @@ fn nanoseconds(time: Timespec) -> Option<u64> {
     seconds.checked_add(u64::try_from(time.tv_nsec).ok()?)
 }
 
-/// The known options of a process.
-pub fn command_line(pid: u32) -> Result<Vec<u8>, Miss> {
+pub fn command_line(pid: u32) -> Result<Vec<u8>, HostError> {
     let text = files::read(Path::new(&format!("/proc/{pid}/cmdline")))?;
-    not_longer(&text, LONGEST_COMMAND_LINE).map(|()| redact::command_line(&text))
+    check_length(&text, LONGEST_COMMAND_LINE).map(|()| redact::command_line(&text))
 }
 
-/// The known variables of a process.
-pub fn environment(pid: u32) -> Result<Vec<u8>, Miss> {
+pub fn environment(pid: u32) -> Result<Vec<u8>, HostError> {
     let text = files::read(Path::new(&format!("/proc/{pid}/environ")))?;
-    not_longer(&text, LONGEST_ENVIRONMENT).map(|()| redact::environment(&text))
+    check_length(&text, LONGEST_ENVIRONMENT).map(|()| redact::environment(&text))
 }
 
-fn not_longer(text: &[u8], longest: usize) -> Result<(), Miss> {
+fn check_length(text: &[u8], longest: usize) -> Result<(), HostError> {
     if text.len() <= longest {
         return Ok(());
     }
     let says = format!(
-        "is longer than {}, which no server's is",
+        "is longer than {}, too long for a server",
         text::bytes(longest as u64)
     );
-    Err(Miss::new(MissKind::Failed, says))
+    Err(HostError::new(HostErrorKind::Failed, says))
 }
 
 #[cfg(test)]
@@ -277,7 +278,8 @@ mod tests {
     #[test]
     fn a_program_run_for_its_version_is_told_from_a_server() {
         assert!(
-            is_for_version(b"/usr/sbin/mariadbd\0--version\0") && is_for_version(b"postgres\0-V\0")
+            only_asks_version(b"/usr/sbin/mariadbd\0--version\0")
+                && only_asks_version(b"postgres\0-V\0")
         );
         for server in [
             &b"postgres\0"[..],
@@ -285,7 +287,7 @@ mod tests {
             b"mariadbd\0--version\0--datadir=/x\0",
             b"postgres\0-D\0-V\0",
         ] {
-            assert!(!is_for_version(server), "{server:?}");
+            assert!(!only_asks_version(server), "{server:?}");
         }
     }
 
@@ -300,8 +302,8 @@ mod tests {
     fn what_we_run_ourselves_is_no_server() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mariadbd");
-        // By another process: what this one has open for writing, a child of another test could
-        // still hold.
+        // By another process: a child of another test could still hold what this one has open for
+        // writing.
         assert!(
             process::Command::new("cp")
                 .arg("/bin/sleep")
@@ -310,7 +312,7 @@ mod tests {
                 .success()
         );
         let mut child = process::Command::new(&path).arg("1000").spawn().unwrap();
-        let (of_child, listed) = (program(child.id()), servers().unwrap());
+        let (of_child, listed) = (server_program(child.id()), servers().unwrap());
         child.kill_in_time();
         assert_eq!(of_child, Ok(Some("mariadbd")), "it looks like one");
         let listed = String::from_utf8(listed).unwrap();
@@ -324,7 +326,7 @@ mod tests {
     #[test]
     fn only_what_has_ended_or_is_hidden_is_left_out() {
         use nix::errno::Errno;
-        let asked = |errno: Errno| unless_hidden::<()>(Err(files::miss(&errno.into())));
+        let asked = |errno: Errno| unless_hidden::<()>(Err(files::host_error(&errno.into())));
         for hidden in [Errno::ENOENT, Errno::ESRCH, Errno::EACCES, Errno::EPERM] {
             assert_eq!(asked(hidden), Ok(None), "{hidden}");
         }
@@ -343,14 +345,17 @@ mod tests {
         let status = |uid: &str, gid: &str| {
             format!("Name:\tx\nUid:\t{uid}\nGid:\t{gid}\nGroups:\t5 7 \n").into_bytes()
         };
-        assert_eq!(user(&status("26\t26\t26\t26", "9\t9\t9\t9")), Some(26));
-        assert_eq!(user(&status("4242\t0\t0\t0", "9\t9\t9\t9")), None);
         assert_eq!(
-            user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")),
+            process_user(&status("26\t26\t26\t26", "9\t9\t9\t9")),
+            Some(26)
+        );
+        assert_eq!(process_user(&status("4242\t0\t0\t0", "9\t9\t9\t9")), None);
+        assert_eq!(
+            process_user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")),
             None,
             "has no number here"
         );
-        assert_eq!(user(b"Uid:\t1\n"), None);
+        assert_eq!(process_user(b"Uid:\t1\n"), None);
         let of = |gid| credentials(&status("26\t26\t26\t26", gid));
         assert_eq!(
             of("9\t9\t9\t9"),
@@ -369,21 +374,21 @@ mod tests {
         let (now, since_boot) = (time(1_700_000_100, 250_000_000), time(100, 500_000_000));
         let stat = b"12 (maria) db) S 1 12 12 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 4711 1 2 3\n";
         assert_eq!(
-            start(stat, now, since_boot),
+            start_nanos(stat, now, since_boot),
             Some(1_700_000_046_860_000_000)
         );
         assert_eq!(
-            start(stat, since_boot, now),
+            start_nanos(stat, since_boot, now),
             None,
             "no clock is before 1970"
         );
-        assert_eq!(start(b"12 (x", now, since_boot), None);
+        assert_eq!(start_nanos(b"12 (x", now, since_boot), None);
     }
 
     #[test]
     fn every_process_can_be_looked_at() {
         let told = |pid| {
-            String::from_utf8(started(pid).unwrap())
+            String::from_utf8(process_start(pid).unwrap())
                 .unwrap()
                 .trim()
                 .parse::<u64>()
@@ -405,16 +410,16 @@ mod tests {
         #[test]
         fn any_name_is_read(comm in prop::collection::vec(any::<u8>().prop_filter("proc_pid_comm(5)", |b| *b != 0), 0..16), parent: u32) {
             let stat = [b"12 (", comm.as_slice(), format!(") S {parent} 12 12 0 -1\n").as_bytes()].concat();
-            prop_assert_eq!(comm_and_parent(&stat), Some((text::safe(&comm), parent)));
+            prop_assert_eq!(comm_and_parent(&stat), Some((text::display_safe(&comm), parent)));
         }
 
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
             if let Some((comm, _)) = comm_and_parent(&bytes) {
-                prop_assert!(!comm.chars().any(text::is_treacherous));
+                prop_assert!(!comm.chars().any(text::is_display_unsafe));
             }
-            start(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
-            user(&bytes);
+            start_nanos(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
+            process_user(&bytes);
             credentials(&bytes);
         }
     }

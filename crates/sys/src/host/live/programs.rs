@@ -2,9 +2,8 @@
 //!
 //! A program is taken from fixed system directories only, and only if nobody but root could have
 //! put it there. It runs without a shell, with an empty environment in the C locale, in its own
-//! process group, and is killed at the deadline. Nobody waits for a process that cannot be killed.
-//! The working directory allows no new files, because the tools of RAID controllers write logs
-//! wherever they are started.
+//! process group, and is killed at the deadline, without waiting if it cannot be killed. The
+//! working directory allows no new files, because RAID tools write logs wherever they start.
 
 use std::fs;
 use std::io::{self, Read};
@@ -21,16 +20,15 @@ use rustix::fs::FileType;
 
 use super::{files, trust};
 use crate::host::tool::{InstallLocation, OutputPolicy};
-use crate::host::{Miss, MissKind, SERVER_DIRECTORIES, Tool};
+use crate::host::{HostError, HostErrorKind, SERVER_DIRECTORIES, Tool};
 use crate::text;
 
-/// The time limit of a program.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// The same for the tools of RAID controllers, which ask their firmware and every disk behind it.
+/// The same for the tools of RAID controllers, which query their firmware and every disk behind it.
 const CONTROLLER_DEADLINE: Duration = Duration::from_secs(20);
 
-/// The pauses while a program exits that has closed its output: most have exited after the first.
+/// Pauses while a program exits that has closed its output: most have exited after the first.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
@@ -42,25 +40,24 @@ const LARGEST_OUTPUT: usize = 1 << 20;
 
 const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
-/// The output of the program, standard output before standard error.
-pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
-    if !tool.only_reads(arguments) {
-        return Err(Miss::new(
-            MissKind::Failed,
-            "this is not among the uses that walwise allows itself",
+pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, HostError> {
+    if !tool.is_read_only(arguments) {
+        return Err(HostError::new(
+            HostErrorKind::Failed,
+            "walwise does not allow this use of the program",
         ));
     }
     if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
-        control_file(Path::new(directory))?;
+        check_control_file(Path::new(directory))?;
     }
     let candidates = candidates(tool);
-    let (name, program) = find(&candidates)?;
+    let (name, program) = find_trusted(&candidates)?;
     let (deadline, printed_counts) = match tool.row().answer {
         OutputPolicy::Success => (DEADLINE, false),
         OutputPolicy::Printed => (DEADLINE, true),
         OutputPolicy::Firmware => (CONTROLLER_DEADLINE, true),
     };
-    output(
+    command_output(
         Command::new(program).arg0(name).args(arguments),
         deadline,
         printed_counts,
@@ -68,16 +65,19 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
 }
 
 /// Where a program of the system is, if nobody but root could have put it there.
-pub fn location(name: &str) -> Result<PathBuf, Miss> {
+pub fn location(name: &str) -> Result<PathBuf, HostError> {
     let candidates = DIRECTORIES.map(|place| Path::new(place).join(name));
-    find(&candidates).map(|(_, program)| program)
+    find_trusted(&candidates).map(|(_, program)| program)
 }
 
-/// Runs a program of the system that makes something; what it may be told was decided by the
-/// caller.
-pub fn make(name: &str, arguments: &[String], deadline: Duration) -> Result<Vec<u8>, Miss> {
+/// Runs a system program that creates something; the caller has checked its arguments.
+pub fn run_maker(
+    name: &str,
+    arguments: &[String],
+    deadline: Duration,
+) -> Result<Vec<u8>, HostError> {
     let program = location(name)?;
-    output(
+    command_output(
         Command::new(program).arg0(name).args(arguments),
         deadline,
         false,
@@ -85,18 +85,18 @@ pub fn make(name: &str, arguments: &[String], deadline: Duration) -> Result<Vec<
 }
 
 /// Makes sure that pg_controldata finds a regular file: it would also open a pipe or a device.
-fn control_file(directory: &Path) -> Result<(), Miss> {
-    match files::PathHandle::at(&directory.join("global/pg_control"))?.kind {
+fn check_control_file(directory: &Path) -> Result<(), HostError> {
+    match files::PathHandle::resolve(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
-        _ => Err(Miss::new(
-            MissKind::Failed,
-            "its control file is no regular file",
+        _ => Err(HostError::new(
+            HostErrorKind::Failed,
+            "its control file is not a regular file",
         )),
     }
 }
 
-/// Where Debian, SUSE, the project's own RPMs and Alpine put a program of PostgreSQL.
-fn of_postgres(major: u32, name: &str) -> Vec<PathBuf> {
+/// Where Debian, SUSE, the project's own RPMs and Alpine install a PostgreSQL program.
+fn postgres_paths(major: u32, name: &str) -> Vec<PathBuf> {
     [
         format!("/usr/lib/postgresql/{major}/bin/{name}"),
         format!("/usr/lib/postgresql{major}/bin/{name}"),
@@ -107,7 +107,6 @@ fn of_postgres(major: u32, name: &str) -> Vec<PathBuf> {
     .to_vec()
 }
 
-/// The paths where the program may be.
 fn candidates(tool: Tool) -> Vec<PathBuf> {
     let name = tool.row().name;
     let within = |directories: &[&str], names: &[&str]| {
@@ -121,7 +120,7 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
         InstallLocation::Server => within(&SERVER_DIRECTORIES, &[name]),
         InstallLocation::Major => tool
             .major()
-            .map(|major| of_postgres(major, name))
+            .map(|major| postgres_paths(major, name))
             .unwrap_or_default(),
         InstallLocation::Maker(places) => {
             let others = within(&DIRECTORIES, &[&format!("{name}64"), name]);
@@ -130,46 +129,51 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
     }
 }
 
-/// The first existing path, as called and with links resolved. A program that others than root can
-/// change is refused.
-fn find(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Miss> {
+/// The first existing path, as named and with links resolved. A program that users other than root
+/// can change is refused.
+fn find_trusted(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), HostError> {
     for candidate in candidates {
         match fs::canonicalize(candidate) {
             Ok(program) => {
-                return is_roots_alone(&program).map(|()| (candidate.as_path(), program));
+                return check_root_only(&program).map(|()| (candidate.as_path(), program));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(files::miss(&e)),
+            Err(e) => return Err(files::host_error(&e)),
         }
     }
-    Err(Miss::new(MissKind::Absent, "not installed"))
+    Err(HostError::new(HostErrorKind::Absent, "not installed"))
 }
 
-/// Refuses what anybody but root could have put there or can change: the file and every directory
-/// above it.
-fn is_roots_alone(program: &Path) -> Result<(), Miss> {
-    let refuse = |why: String| Err(Miss::new(MissKind::Denied, format!("not run: {why}")));
+/// Refuses a file that anyone but root could have put there or can change, by it and every
+/// directory above it.
+fn check_root_only(program: &Path) -> Result<(), HostError> {
+    let refuse = |why: String| {
+        Err(HostError::new(
+            HostErrorKind::Denied,
+            format!("not run: {why}"),
+        ))
+    };
     if !fs::symlink_metadata(program)
-        .map_err(|e| files::miss(&e))?
+        .map_err(|e| files::host_error(&e))?
         .is_file()
     {
-        let program = text::safe(program.as_os_str().as_encoded_bytes());
-        return refuse(format!("{program} is no regular file"));
+        let program = text::display_safe(program.as_os_str().as_encoded_bytes());
+        return refuse(format!("{program} is not a regular file"));
     }
-    match trust::doubt(program).map_err(|e| files::miss(&e))? {
+    match trust::untrusted_reason(program).map_err(|e| files::host_error(&e))? {
         Some(doubt) => refuse(doubt),
         None => Ok(()),
     }
 }
 
-/// Runs a command whose program was checked, in a group of its own, which no signal of a terminal
-/// reaches. With `printed_counts` its output is the answer even on a failure status: such tools
-/// report the state of a controller or disk by their status, and in words too.
-fn output(
+/// Runs a checked program in its own process group, which no terminal signal reaches. With
+/// `printed_counts` its output is the answer even on failure: such tools report the state of a
+/// controller or disk by their status, and in words too.
+fn command_output(
     command: &mut Command,
     deadline: Duration,
     printed_counts: bool,
-) -> Result<Vec<u8>, Miss> {
+) -> Result<Vec<u8>, HostError> {
     let deadline = Instant::now() + deadline;
     let mut process = command
         .env_clear()
@@ -181,16 +185,16 @@ fn output(
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|e| files::miss(&e))?;
-    let finished = listen(&mut process, deadline);
+        .map_err(|e| files::host_error(&e))?;
+    let finished = collect_output(&mut process, deadline);
     let Ok((printed, complaints, status)) = finished else {
         if let Ok(group) = i32::try_from(process.id()) {
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }
         let _ = process.try_wait();
-        return Err(Miss::new(
-            MissKind::TimedOut,
-            "the program did not end in time and was killed",
+        return Err(HostError::new(
+            HostErrorKind::TimedOut,
+            "the program did not finish in time and was killed",
         ));
     };
     if status.success() || printed_counts && !printed.trim_ascii().is_empty() {
@@ -201,20 +205,23 @@ fn output(
         .iter()
         .any(|words| complaint.contains(words));
     let kind = if denied {
-        MissKind::Denied
+        HostErrorKind::Denied
     } else {
-        MissKind::Failed
+        HostErrorKind::Failed
     };
-    let reason = reason(&complaint);
-    Err(Miss::new(
+    let reason = error_line(&complaint);
+    Err(HostError::new(
         kind,
-        reason.map_or_else(|| status.to_string(), |line| text::safe(line.as_bytes())),
+        reason.map_or_else(
+            || status.to_string(),
+            |line| text::display_safe(line.as_bytes()),
+        ),
     ))
 }
 
-/// The line of a program's complaint that says what was wrong: the last one, as earlier ones are
-/// warnings. Indented lines continue another, as mount(8)'s does that names dmesg.
-fn reason(complaint: &str) -> Option<&str> {
+/// The line of an error output that gives the reason: the last one, as earlier ones are warnings.
+/// Indented lines continue another, as in mount(8)'s hint at dmesg.
+fn error_line(complaint: &str) -> Option<&str> {
     let mut lines = complaint
         .lines()
         .rev()
@@ -226,10 +233,12 @@ fn reason(complaint: &str) -> Option<&str> {
     Some(whole.unwrap_or(first).trim())
 }
 
-struct Late;
+struct DeadlinePassed;
 
-/// Standard output, standard error and exit status.
-fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, ExitStatus), Late> {
+fn collect_output(
+    process: &mut Child,
+    deadline: Instant,
+) -> Result<(Vec<u8>, Vec<u8>, ExitStatus), DeadlinePassed> {
     let mut stdout = process.stdout.take();
     let mut stderr = process.stderr.take();
     let (mut printed, mut complaints) = (Vec::new(), Vec::new());
@@ -245,9 +254,9 @@ fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, E
             .collect();
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Late);
+            return Err(DeadlinePassed);
         }
-        // A signal only causes another look.
+        // A signal only causes another iteration.
         let _ = poll(
             &mut waiting,
             PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX),
@@ -259,10 +268,10 @@ fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, E
             .into_iter();
         let out_ready = stdout.is_some() && ready.next().unwrap_or(false);
         let err_ready = stderr.is_some() && ready.next().unwrap_or(false);
-        if out_ready && !take(stdout.as_mut(), &mut printed) {
+        if out_ready && !read_available(stdout.as_mut(), &mut printed) {
             stdout = None;
         }
-        if err_ready && !take(stderr.as_mut(), &mut complaints) {
+        if err_ready && !read_available(stderr.as_mut(), &mut complaints) {
             stderr = None;
         }
     }
@@ -272,14 +281,14 @@ fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, E
             Ok(Some(status)) => return Ok((printed, complaints, status)),
             // It closed its output, so it is about to exit.
             Ok(None) if Instant::now() < deadline => std::thread::sleep(pause),
-            Ok(None) | Err(_) => return Err(Late),
+            Ok(None) | Err(_) => return Err(DeadlinePassed),
         }
         pause = (2 * pause).min(LONGEST_PAUSE);
     }
 }
 
-/// Reads what is there; false at the end.
-fn take(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
+/// Reads what is available; false at the end.
+fn read_available(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
     let mut piece = [0; 8192];
     match pipe.map(|pipe| pipe.read(&mut piece)) {
         Some(Ok(count)) if count > 0 => {
@@ -304,25 +313,25 @@ mod tests {
     fn a_reason_is_the_last_line_that_continues_no_other() {
         let mount = "mount: /tmp: wrong fs type, bad option.\n       dmesg(1) may have more information.\n\n";
         assert_eq!(
-            reason(mount),
+            error_line(mount),
             Some("mount: /tmp: wrong fs type, bad option.")
         );
         assert_eq!(
-            reason("warning: old\nno such device\n"),
+            error_line("warning: old\nno such device\n"),
             Some("no such device")
         );
         assert_eq!(
-            reason("   all of it is indented\n"),
+            error_line("   all of it is indented\n"),
             Some("all of it is indented")
         );
-        assert_eq!(reason(" \n"), None);
+        assert_eq!(error_line(" \n"), None);
     }
 
     #[test]
     fn what_a_controllers_tool_prints_counts_even_when_it_ends_with_an_error() {
         let script = "echo 'required hardware component is not present'; exit 34";
         let run = |counts| {
-            output(
+            command_output(
                 Command::new("/bin/sh").args(["-c", script]),
                 PATIENT,
                 counts,
@@ -332,8 +341,8 @@ mod tests {
             run(true).unwrap(),
             b"required hardware component is not present\n"
         );
-        assert_eq!(run(false).unwrap_err().kind, MissKind::Failed);
-        let silent = output(
+        assert_eq!(run(false).unwrap_err().kind, HostErrorKind::Failed);
+        let silent = command_output(
             Command::new("/bin/sh").args(["-c", "echo no >&2; exit 1"]),
             PATIENT,
             true,
@@ -344,7 +353,7 @@ mod tests {
     #[test]
     fn no_log_is_left_where_a_program_stands() {
         let script = "umask 0; : > storcli.log; ls storcli.log; pwd";
-        let answer = output(Command::new("/bin/sh").args(["-c", script]), PATIENT, true);
+        let answer = command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, true);
         // The shell may end at the failed redirection or go on; nothing is there either way.
         let text = answer.map_or_else(|miss| miss.detail, |text| String::from_utf8(text).unwrap());
         assert!(!text.lines().any(|line| line == "storcli.log"), "{text}");
@@ -358,12 +367,12 @@ mod tests {
         let file = data.path().join("global/pg_control");
         let arguments = ["-D".to_owned(), data.path().to_str().unwrap().to_owned()];
         let asked = || run(Tool::PgControldata(15), &arguments).unwrap_err();
-        assert_eq!(asked().kind, MissKind::Absent);
+        assert_eq!(asked().kind, HostErrorKind::Absent);
         nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert_eq!(asked().detail, "its control file is no regular file");
+        assert_eq!(asked().detail, "its control file is not a regular file");
         fs::remove_file(&file).unwrap();
         symlink("/dev/zero", &file).unwrap();
-        assert_eq!(asked().detail, "its control file is no regular file");
+        assert_eq!(asked().detail, "its control file is not a regular file");
     }
 
     #[test]
@@ -377,23 +386,23 @@ mod tests {
         for candidate in [&program, &link] {
             // The directory is writable by others or not ours, and so is the file, whoever runs
             // this test.
-            let miss = find(&[dir.path().join("none"), candidate.clone()]).unwrap_err();
-            assert_eq!(miss.kind, MissKind::Denied);
+            let miss = find_trusted(&[dir.path().join("none"), candidate.clone()]).unwrap_err();
+            assert_eq!(miss.kind, HostErrorKind::Denied);
         }
         assert_eq!(
-            find(&[dir.path().join("none")]).unwrap_err().kind,
-            MissKind::Absent
+            find_trusted(&[dir.path().join("none")]).unwrap_err().kind,
+            HostErrorKind::Absent
         );
         assert_eq!(
-            is_roots_alone(Path::new("/proc/self")).unwrap_err().kind,
-            MissKind::Denied
+            check_root_only(Path::new("/proc/self")).unwrap_err().kind,
+            HostErrorKind::Denied
         );
     }
 
     #[test]
     fn output_is_taken_in_order_and_without_our_environment() {
         let mut command = Command::new("/bin/sh");
-        let answer = output(
+        let answer = command_output(
             command.args(["-c", "echo err >&2; echo out; echo $HOME $LC_ALL"]),
             PATIENT,
             false,
@@ -405,39 +414,39 @@ mod tests {
     #[test]
     fn failures_say_what_the_program_said() {
         let script = "echo 'x: Permission denied while trying' >&2; exit 1";
-        let miss =
-            output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false).unwrap_err();
+        let miss = command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
+            .unwrap_err();
         assert_eq!(
             miss,
-            Miss::new(MissKind::Denied, "x: Permission denied while trying")
+            HostError::new(HostErrorKind::Denied, "x: Permission denied while trying")
         );
-        let miss = output(
+        let miss = command_output(
             Command::new("/bin/sh").args(["-c", "exit 3"]),
             PATIENT,
             false,
         )
         .unwrap_err();
-        assert_eq!(miss.kind, MissKind::Failed);
+        assert_eq!(miss.kind, HostErrorKind::Failed);
     }
 
     #[test]
     fn a_program_that_does_not_end_is_killed() {
         // It keeps its output open in a process of its own, which has to go too.
         let script = "sleep 1000 & sleep 1000";
-        let miss = output(
+        let miss = command_output(
             Command::new("/bin/sh").args(["-c", script]),
             Duration::from_millis(50),
             false,
         )
         .unwrap_err();
-        assert_eq!(miss.kind, MissKind::TimedOut);
+        assert_eq!(miss.kind, HostErrorKind::TimedOut);
     }
 
     #[test]
     fn output_is_bounded() {
         let script = "head -c 3000000 /dev/zero";
         assert_eq!(
-            output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
+            command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
                 .unwrap()
                 .len(),
             LARGEST_OUTPUT

@@ -1,41 +1,39 @@
-//! Reads the superblock of a file system from its device, and names its features and the size of
-//! its clusters.
+//! Reads the superblock of a file system from its device: features, cluster size and UUID.
 //!
 //! No tool is run, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on
-//! the device). One small read does not. ext4 is read through the page cache: its own buffers are
-//! the device's page cache, and a direct read would write out the dirty page. XFS is read with
-//! direct I/O: it has its own buffers, and a page in the device's cache may be older than the disk.
+//! the device). ext4 is read through the page cache, which holds its buffers: a direct read would
+//! write out the dirty page. XFS is read with direct I/O: it has its own buffers, and a page in the
+//! device's cache may be older than the disk.
 
 mod block {
-    //! The bytes of a superblock: numbers at a place, names of bits, and why bytes are none.
+    //! The bytes of a superblock: numbers at an offset, names of bits, and why bytes are none.
 
-    /// Why bytes are no readable superblock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Unreadable {
+    pub enum SuperblockError {
         /// Another format, or too few bytes.
-        Foreign,
+        WrongFormat,
         /// The checksum is wrong, as while the kernel updates the block.
         Checksum,
         /// A sector size that is not supported.
-        Sectors,
+        SectorSize,
     }
 
-    impl Unreadable {
-        pub fn says(self) -> &'static str {
+    impl SuperblockError {
+        pub fn message(self) -> &'static str {
             match self {
-                Self::Foreign => "no superblock of this kind is where it should be",
+                Self::WrongFormat => "no superblock of this kind was found",
                 Self::Checksum => "the checksum of the superblock is wrong",
-                Self::Sectors => "the superblock is larger than 4096 bytes",
+                Self::SectorSize => "the superblock is larger than 4096 bytes",
             }
         }
     }
 
-    /// `N` bytes at this place; `None` where there are too few.
+    /// `N` bytes at this offset; `None` where there are too few.
     pub fn bytes<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
         block.get(at..)?.first_chunk().copied()
     }
 
-    /// The 16 bytes at this place as a UUID (RFC 4122).
+    /// The 16 bytes at this offset as a UUID (RFC 4122).
     pub fn uuid(block: &[u8], at: usize) -> Option<String> {
         let digits = format!("{:032x}", u128::from_be_bytes(bytes(block, at)?));
         let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
@@ -46,9 +44,9 @@ mod block {
         )
     }
 
-    /// Names of the bits that are set, the lowest first; a bit without a name is called by its
-    /// number behind `prefix`.
-    pub fn named<'a>(
+    /// Names of the bits that are set, the lowest first; a bit without a name is `prefix` and its
+    /// number.
+    pub fn bit_names<'a>(
         bits: u32,
         names: &'a [(u32, &'static str)],
         prefix: &'a str,
@@ -70,8 +68,8 @@ mod crc32c {
     /// The reflected polynomial.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-    /// The checksum of these pieces, one behind the other.
-    pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
+    /// The checksum of these pieces, concatenated.
+    pub fn checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
         let shift = |sum: u32| (sum >> 1) ^ if sum & 1 == 1 { POLYNOMIAL } else { 0 };
         let bytes = pieces.into_iter().flatten();
         !bytes.fold(u32::MAX, |sum, byte| {
@@ -96,9 +94,9 @@ mod crc32c {
                 (&rising[..], 0x46dd_794e),
                 (&falling[..], 0x113f_db5c),
             ] {
-                assert_eq!(of([bytes]), sum, "{bytes:?}");
+                assert_eq!(checksum([bytes]), sum, "{bytes:?}");
                 let (one, other) = bytes.split_at(bytes.len() / 2);
-                assert_eq!(of([one, other]), sum, "{bytes:?}");
+                assert_eq!(checksum([one, other]), sum, "{bytes:?}");
             }
         }
     }
@@ -111,13 +109,11 @@ mod ext {
     //! names are those of lib/e2p/feature.c. The kernel stores the checksum without the final
     //! inversion.
 
-    use super::block::{Unreadable, bytes, named};
+    use super::block::{SuperblockError, bit_names, bytes};
     use super::crc32c;
 
-    /// Offset on the device, in bytes.
     pub const OFFSET: u64 = 1024;
 
-    /// Length in bytes.
     pub const SIZE: usize = 1024;
 
     const MAGIC: [u8; 2] = [0x53, 0xef];
@@ -128,15 +124,15 @@ mod ext {
     /// Offset of the UUID (`s_uuid`).
     pub const UUID: usize = 0x68;
 
-    /// The feature `metadata_csum`, with which there is a checksum.
+    /// The feature `metadata_csum`: the superblock has a checksum.
     const METADATA_CSUM: u32 = 0x400;
 
-    /// The feature `bigalloc`, with which space is given out in clusters.
+    /// The feature `bigalloc`: space is allocated in clusters.
     const BIGALLOC: u32 = 0x200;
 
     /// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in
     /// lib/ext2fs/ext2_fs.h).
-    const MOST_CLUSTER: u32 = 19;
+    const MAX_CLUSTER_LOG: u32 = 19;
 
     const COMPATIBLE: &[(u32, &str)] = &[
         (0x1, "dir_prealloc"),
@@ -190,28 +186,29 @@ mod ext {
         (0x1_0000, "orphan_present"),
     ];
 
-    /// The features in the order in which `dumpe2fs -h` lists them, and the size of a cluster in
-    /// bytes where space is given out in clusters that begin with the device (`s_log_cluster_size`
-    /// and `s_first_data_block`).
-    pub fn read(block: &[u8]) -> Result<(Vec<String>, Option<u64>), Unreadable> {
+    /// The features in the order of `dumpe2fs -h`, and the cluster size in bytes where space is
+    /// allocated in clusters that begin with the device (`s_log_cluster_size` and
+    /// `s_first_data_block`).
+    pub fn parse(block: &[u8]) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
         if block.len() < SIZE || bytes(block, 0x38) != Some(MAGIC) {
-            return Err(Unreadable::Foreign);
+            return Err(SuperblockError::WrongFormat);
         }
         let number = |at| {
             bytes(block, at)
                 .map(u32::from_le_bytes)
-                .ok_or(Unreadable::Foreign)
+                .ok_or(SuperblockError::WrongFormat)
         };
         let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
-        let summed = block.get(..CHECKSUM).ok_or(Unreadable::Foreign)?;
-        if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::of([summed]) {
-            return Err(Unreadable::Checksum);
+        let summed = block.get(..CHECKSUM).ok_or(SuperblockError::WrongFormat)?;
+        if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::checksum([summed]) {
+            return Err(SuperblockError::Checksum);
         }
         let (first_block, cluster) = (number(0x14)?, number(0x1c)?);
-        let in_clusters = read_only & BIGALLOC != 0 && first_block == 0 && cluster <= MOST_CLUSTER;
-        let features = named(compatible, COMPATIBLE, "FEATURE_C")
-            .chain(named(incompatible, INCOMPATIBLE, "FEATURE_I"))
-            .chain(named(read_only, READ_ONLY, "FEATURE_R"));
+        let in_clusters =
+            read_only & BIGALLOC != 0 && first_block == 0 && cluster <= MAX_CLUSTER_LOG;
+        let features = bit_names(compatible, COMPATIBLE, "FEATURE_C")
+            .chain(bit_names(incompatible, INCOMPATIBLE, "FEATURE_I"))
+            .chain(bit_names(read_only, READ_ONLY, "FEATURE_R"));
         Ok((features.collect(), in_clusters.then(|| 1024 << cluster)))
     }
 
@@ -221,8 +218,8 @@ mod ext {
 
         use super::*;
 
-        fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
-            read(block).map(|(features, _)| features)
+        fn features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
+            parse(block).map(|(features, _)| features)
         }
 
         fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
@@ -231,7 +228,7 @@ mod ext {
             for (at, word) in [(0x5c, compatible), (0x60, incompatible), (0x64, read_only)] {
                 block[at..at + 4].copy_from_slice(&word.to_le_bytes());
             }
-            let sum = !crc32c::of([&block[..CHECKSUM]]);
+            let sum = !crc32c::checksum([&block[..CHECKSUM]]);
             block[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
             block
         }
@@ -253,8 +250,8 @@ mod ext {
             for (features, first_block, log, expect) in [
                 (BIGALLOC, 0, 4, Some(16384)),
                 (BIGALLOC, 0, 6, Some(65536)),
-                (BIGALLOC, 0, MOST_CLUSTER, Some(512 << 20)),
-                (BIGALLOC, 0, MOST_CLUSTER + 1, None),
+                (BIGALLOC, 0, MAX_CLUSTER_LOG, Some(512 << 20)),
+                (BIGALLOC, 0, MAX_CLUSTER_LOG + 1, None),
                 (BIGALLOC, 0, u32::MAX, None),
                 (BIGALLOC, 1, 4, None),
                 // Without the feature the field repeats the size of a block.
@@ -264,7 +261,7 @@ mod ext {
                 block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
                 block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
                 assert_eq!(
-                    read(&block).unwrap().1,
+                    parse(&block).unwrap().1,
                     expect,
                     "{features:x} {first_block} {log}"
                 );
@@ -284,7 +281,7 @@ mod ext {
             for at in [0, 0x5d, CHECKSUM - 1, CHECKSUM] {
                 let mut with = block(4, 0, METADATA_CSUM);
                 with[at] ^= 1;
-                assert_eq!(features(&with), Err(Unreadable::Checksum), "{at}");
+                assert_eq!(features(&with), Err(SuperblockError::Checksum), "{at}");
             }
             let mut without = block(4, 0, 0);
             without[CHECKSUM] ^= 1;
@@ -310,7 +307,7 @@ mod xfs {
     //! fs/xfs/libxfs/xfs_format.h, big-endian except for the checksum. Version 5 keeps the bits of
     //! version 4 and adds words of its own; both have `ftype`.
 
-    use super::block::{Unreadable, bytes, named};
+    use super::block::{SuperblockError, bit_names, bytes};
     use super::crc32c;
 
     const MAGIC: &[u8] = b"XFSB";
@@ -338,9 +335,9 @@ mod xfs {
     ];
 
     /// The bit that enables the second word.
-    const MORE: u32 = 0x8000;
+    const HAS_FEATURES2: u32 = 0x8000;
 
-    const SECOND: &[(u32, &str)] = &[
+    const FEATURES2: &[(u32, &str)] = &[
         (0x2, "lazysbcount"),
         (0x8, "attr2"),
         (0x10, "parent"),
@@ -370,41 +367,40 @@ mod xfs {
         (0x400, "gaps"),
     ];
 
-    /// `v5` or `v4`, and what it has.
-    pub fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
+    pub fn features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
         if !block.starts_with(MAGIC) {
-            return Err(Unreadable::Foreign);
+            return Err(SuperblockError::WrongFormat);
         }
         let short = |at| {
             bytes(block, at)
                 .map(u16::from_be_bytes)
                 .map(u32::from)
-                .ok_or(Unreadable::Foreign)
+                .ok_or(SuperblockError::WrongFormat)
         };
         let number = |at| {
             bytes(block, at)
                 .map(u32::from_be_bytes)
-                .ok_or(Unreadable::Foreign)
+                .ok_or(SuperblockError::WrongFormat)
         };
         let (number_of_version, second) = (short(100)?, number(200)?);
         let (version, bits) = (number_of_version & 0xf, number_of_version & !0xf);
         let mut words = vec![format!("v{version}")];
-        words.extend(named(bits, VERSION, "version_"));
-        if bits & MORE != 0 {
-            words.extend(named(second, SECOND, "features2_"));
+        words.extend(bit_names(bits, VERSION, "version_"));
+        if bits & HAS_FEATURES2 != 0 {
+            words.extend(bit_names(second, FEATURES2, "features2_"));
         }
         if version == 5 {
             let sector = usize::try_from(short(102)?).unwrap_or_default();
-            let sector = block.get(..sector).ok_or(Unreadable::Sectors)?;
+            let sector = block.get(..sector).ok_or(SuperblockError::SectorSize)?;
             let (Some(before), Some(behind)) = (sector.get(..CHECKSUM), sector.get(CHECKSUM + 4..))
             else {
-                return Err(Unreadable::Foreign);
+                return Err(SuperblockError::WrongFormat);
             };
             let said = bytes(sector, CHECKSUM).map(u32::from_le_bytes);
-            if said != Some(crc32c::of([before, &[0; 4], behind])) {
-                return Err(Unreadable::Checksum);
+            if said != Some(crc32c::checksum([before, &[0; 4], behind])) {
+                return Err(SuperblockError::Checksum);
             }
-            let own = named(number(212)?, READ_ONLY, "ro_compat_").chain(named(
+            let own = bit_names(number(212)?, READ_ONLY, "ro_compat_").chain(bit_names(
                 number(216)?,
                 INCOMPATIBLE,
                 "incompat_",
@@ -434,12 +430,12 @@ mod xfs {
             for (at, word) in [(200, second), (212, read_only), (216, incompatible)] {
                 block[at..at + 4].copy_from_slice(&word.to_be_bytes());
             }
-            let sum = crc32c::of([block.as_slice()]);
+            let sum = crc32c::checksum([block.as_slice()]);
             block[CHECKSUM..CHECKSUM + 4].copy_from_slice(&sum.to_le_bytes());
             block
         }
 
-        fn set(words: &str) -> BTreeSet<String> {
+        fn feature_set(words: &str) -> BTreeSet<String> {
             words.to_lowercase().split(',').map(str::to_owned).collect()
         }
 
@@ -455,10 +451,10 @@ mod xfs {
             };
             let five = "V5,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,CRC,FTYPE,FINOBT,\
             SPARSE_INODES,REFLINK,INOBTCNT,BIGTIME";
-            assert_eq!(found(&block(0xb4a5, 0x18a, 0xd, 0xb)), set(five));
+            assert_eq!(found(&block(0xb4a5, 0x18a, 0xd, 0xb)), feature_set(five));
             let four =
                 "V4,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,FTYPE";
-            assert_eq!(found(&block(0xb4a4, 0x28a, 0, 0)), set(four));
+            assert_eq!(found(&block(0xb4a4, 0x28a, 0, 0)), feature_set(four));
         }
 
         #[test]
@@ -487,14 +483,14 @@ mod xfs {
                 assert!(
                     matches!(
                         features(&five),
-                        Err(Unreadable::Checksum | Unreadable::Sectors)
+                        Err(SuperblockError::Checksum | SuperblockError::SectorSize)
                     ),
                     "{at}"
                 );
             }
             let mut wide = block(0xb4a5, 0x18a, 0xd, 0xb);
             wide[102] = 0x80;
-            assert_eq!(features(&wide), Err(Unreadable::Sectors));
+            assert_eq!(features(&wide), Err(SuperblockError::SectorSize));
         }
 
         proptest! {
@@ -519,24 +515,25 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-use self::block::{Unreadable, uuid};
+use self::block::{SuperblockError, uuid};
 use super::device;
-use super::files::miss;
-use crate::host::{Miss, MissKind, Superblock};
+use super::files::host_error;
+use crate::host::{HostError, HostErrorKind, Superblock};
 
-/// The number of bytes read of an XFS, and the alignment for direct reads on disks with the largest
-/// blocks.
+/// Bytes read of an XFS, and the alignment of direct reads on disks with the largest blocks.
 const PAGE: usize = 4096;
 
-/// The answer to [`crate::host::Question::Superblock`]: a line of features, and one with the size
-/// of a cluster, in bytes, where an ext4 has any.
-pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
+/// The answer to [`crate::host::Question::Superblock`]: a line of features, one with the cluster
+/// size in bytes where an ext4 has clusters, and one with the UUID.
+pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, HostError> {
     let (features, cluster, uuid) = match kind {
         Superblock::Ext => {
             let device = device::open(path, OFlag::empty())?;
-            twice(
-                || cached(&device),
-                |block| ext::read(block).map(|(words, size)| (words, size, uuid(block, ext::UUID))),
+            read_with_retry(
+                || read_cached(&device),
+                |block| {
+                    ext::parse(block).map(|(words, size)| (words, size, uuid(block, ext::UUID)))
+                },
             )?
         }
         Superblock::Xfs => {
@@ -544,7 +541,7 @@ pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
             let parse = |block: &[u8]| {
                 xfs::features(block).map(|words| (words, None, uuid(block, xfs::UUID)))
             };
-            twice(|| direct(&device), parse)?
+            read_with_retry(|| read_direct(&device), parse)?
         }
     };
     let cluster = cluster.map_or_else(String::new, |size| format!("cluster {size}\n"));
@@ -552,21 +549,25 @@ pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
     Ok(format!("features {}\n{cluster}{uuid}", features.join(" ")).into_bytes())
 }
 
-/// Reads and parses, once more if the checksum is wrong: the kernel may have been writing.
-fn twice<T>(
+/// Reads and parses, and retries once if the checksum is wrong: the kernel may have been writing.
+fn read_with_retry<T>(
     read: impl Fn() -> io::Result<Vec<u8>>,
-    parse: impl Fn(&[u8]) -> Result<T, Unreadable>,
-) -> Result<T, Miss> {
-    let once = || read().map(|bytes| parse(&bytes)).map_err(|e| miss(&e));
+    parse: impl Fn(&[u8]) -> Result<T, SuperblockError>,
+) -> Result<T, HostError> {
+    let once = || {
+        read()
+            .map(|bytes| parse(&bytes))
+            .map_err(|e| host_error(&e))
+    };
     let parsed = match once()? {
-        Err(Unreadable::Checksum) => once()?,
+        Err(SuperblockError::Checksum) => once()?,
         parsed => parsed,
     };
-    parsed.map_err(|why| Miss::new(MissKind::Failed, why.says()))
+    parsed.map_err(|why| HostError::new(HostErrorKind::Failed, why.message()))
 }
 
 /// Reads through the page cache.
-fn cached(device: &File) -> io::Result<Vec<u8>> {
+fn read_cached(device: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; ext::SIZE];
     let count = device.read_at(&mut bytes, ext::OFFSET)?;
     bytes.truncate(count);
@@ -574,7 +575,7 @@ fn cached(device: &File) -> io::Result<Vec<u8>> {
 }
 
 /// Reads with direct I/O, into page-aligned memory.
-fn direct(device: &File) -> io::Result<Vec<u8>> {
+fn read_direct(device: &File) -> io::Result<Vec<u8>> {
     let mut room = vec![0; 2 * PAGE];
     let start = room.as_ptr().align_offset(PAGE);
     let page = room
@@ -603,16 +604,16 @@ mod tests {
                 if bytes[0] >= first {
                     Ok(vec!["x".to_owned()])
                 } else {
-                    Err(Unreadable::Checksum)
+                    Err(SuperblockError::Checksum)
                 }
             }
         };
-        assert_eq!(twice(read, good_from(2)).unwrap(), ["x"]);
+        assert_eq!(read_with_retry(read, good_from(2)).unwrap(), ["x"]);
         assert_eq!(reads.replace(0), 2);
-        let miss = twice(read, good_from(3)).unwrap_err();
-        assert_eq!((miss.kind, reads.replace(0)), (MissKind::Failed, 2));
+        let miss = read_with_retry(read, good_from(3)).unwrap_err();
+        assert_eq!((miss.kind, reads.replace(0)), (HostErrorKind::Failed, 2));
         assert!(miss.detail.contains("checksum"), "{miss}");
-        assert!(twice(read, |_| Err::<(), _>(Unreadable::Foreign)).is_err());
+        assert!(read_with_retry(read, |_| Err::<(), _>(SuperblockError::WrongFormat)).is_err());
         assert_eq!(reads.get(), 1, "what is something else stays so");
     }
 
@@ -623,7 +624,7 @@ mod tests {
             for kind in Superblock::ALL {
                 assert_eq!(
                     answer(path, kind).unwrap_err(),
-                    Miss::new(MissKind::Failed, "is not a block device")
+                    HostError::new(HostErrorKind::Failed, "is not a block device")
                 );
             }
         }

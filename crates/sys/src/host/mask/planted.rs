@@ -220,11 +220,11 @@ fn archive(places: &str, names: &[&str]) -> Answers {
     answers
 }
 
-fn kind(question: &Question) -> u8 {
+fn question_number(question: &Question) -> u8 {
     match question {
         Question::Read(_) => 0,
         Question::List(_) => 1,
-        Question::Empty(_) => 2,
+        Question::IsEmpty(_) => 2,
         Question::Link(_) => 3,
         Question::RealPath(_) => 4,
         Question::Stat(_) => 5,
@@ -232,7 +232,7 @@ fn kind(question: &Question) -> u8 {
         Question::Flags(_) => 7,
         Question::Uname => 8,
         Question::Identity => 9,
-        Question::Summary => 10,
+        Question::Resources => 10,
         Question::Servers => 11,
         Question::CommandLine(_) => 12,
         Question::Environment(_) => 13,
@@ -243,15 +243,18 @@ fn kind(question: &Question) -> u8 {
         Question::MysqlSettings(_) => 18,
         Question::Run(..) => 19,
         Question::Tablespaces(_) => 20,
-        Question::As(..) => 21,
+        Question::AsUser(..) => 21,
         Question::Superblock(..) => 22,
-        Question::Started(_) => 23,
+        Question::ProcessStart(_) => 23,
     }
 }
 
 #[test]
 fn no_identity_is_left_in_any_question_and_joins_are_kept() {
-    let kinds: BTreeSet<u8> = archive(PLACES, &["x"]).keys().map(kind).collect();
+    let kinds: BTreeSet<u8> = archive(PLACES, &["x"])
+        .keys()
+        .map(question_number)
+        .collect();
     assert_eq!(
         kinds,
         (0..=23).collect(),
@@ -263,7 +266,7 @@ fn no_identity_is_left_in_any_question_and_joins_are_kept() {
         let shown = crate::host::archive::write(&masked, "");
         let masks: Vec<String> = (masked.keys())
             .filter_map(|question| match question {
-                Question::Empty(path) => path
+                Question::IsEmpty(path) => path
                     .to_str()?
                     .strip_prefix("/srv/")?
                     .strip_suffix("/new")

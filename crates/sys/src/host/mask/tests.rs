@@ -5,14 +5,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::host::archive::{parse, write};
 
-fn masked(archive: &str) -> String {
+fn mask_archive(archive: &str) -> String {
     let (answers, problems) = parse(format!("walwise host 1\n{archive}").as_bytes()).unwrap();
     assert_eq!(problems, Vec::<String>::new());
     let text = write(&mask(&answers), "");
     text.strip_prefix("walwise host 1\n").unwrap().to_owned()
 }
 
-/// Text in which nothing identifies anything.
 #[test]
 fn whatever_a_database_or_a_role_is_called_is_masked_whole() {
     let told = "(overrides)\tall\n(override)\ta: on, database b\t\tsynchronous_commit\toff\n\
@@ -46,7 +45,7 @@ fn what_is_no_identity_stays() {
         let (answers, _) = parse(format!("walwise host 1\n{text}").as_bytes()).unwrap();
         answers
     };
-    assert_eq!(sorted(&masked(archive)), sorted(&expected));
+    assert_eq!(sorted(&mask_archive(archive)), sorted(&expected));
 }
 
 /// The same thing has the same mask however it is written.
@@ -66,7 +65,7 @@ fn joins_survive() {
          read /x\n|{}\n",
         uuid.to_uppercase()
     );
-    let text = masked(&archive);
+    let text = mask_archive(&archive);
     let mask = "10000000-0000-4000-8000-000000000001";
     assert!(!text.to_lowercase().contains("0016d3cca427"), "{text}");
     assert_eq!(text.matches(mask).count(), 4, "{text}");
@@ -96,7 +95,7 @@ fn devices_keep_their_links() {
         read /sys/block/dm-2/dm/name\n|3600508b400105e210000900000490001\n\
         read /proc/self/mountinfo\n|9 1 253:2 / /x rw - xfs /dev/mapper/3600508b400105e210000900000490001 rw,uid=bmueller,resgid=vgroup82,\
         logdev=/dev/disk/by-id/ata-Samsung_SSD_870_S9Z9NB0K777777-part1,device=/dev/disk/by-path/ip-san77.example:3260-iscsi-x\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     for secret in [
         "S4EWNX0N123456",
         "5002538e40a1b2c3",
@@ -150,7 +149,7 @@ fn a_hosts_name_in_paths_keeps_its_joins() {
         read /sys/class/block/dm-0/dm/name\n|db--7-pg\n\
         list /etc/systemd/system\n|srv-db\\\\x2d7.mount\n\
         config mount-unit /etc/systemd/system/srv-db\\\\x2d7.mount\n|3\twhere\t/srv/db-7\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     assert!(!text.contains("db") && !text.contains("corp"), "{text}");
     for kept in [
         "/srv/of\\\\040host1/pg rw - ext4 /dev/mapper/host1-pg",
@@ -177,7 +176,7 @@ fn lvm_keeps_groups_and_prefixes() {
          list /dev/disk/by-id\n|lvm-pv-uuid-vLTSwx-e07g-CEOF-tYaM-2M4S-GtAk-CoQzsq\n",
         volumes[0], volumes[1]
     );
-    let text = masked(&archive);
+    let text = mask_archive(&archive);
     let uuids: Vec<&str> = text
         .lines()
         .filter_map(|line| line.strip_prefix("|LVM-"))
@@ -203,7 +202,7 @@ fn addresses_are_masked_where_they_are_addresses() {
         read /sys/class/net/eth0/address\n|52:54:00:12:34:56\n\
         list /dev/disk/by-path\n|ip-10.1.2.3:3260-iscsi-iqn.2001-04.com.corp:storage-lun-1\n\
         read /sys/class/nvme/nvme0/subsysnqn\n|nqn.2019-08.com.maker:S123\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     for secret in ["10.1.2.", "nas01", "corp", "fe80", "52:54", "S123"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
@@ -226,7 +225,7 @@ fn the_server_is_masked_in_every_way_to_write_an_address() {
         |1 2 0:6 / /b rw - fuse.sshfs nas01:/x rw\n|1 2 0:7 / /c rw - fuse ftp://nas01:21/ rw\n\
         config fstab /etc/fstab\n|1\t/a\thttps://nas01/x\\\\x09davfs\n|2\t/b\tsshfs#nas01:/x\\\\x09fuse\n\
         |3\t/c\tcurlftpfs#ftp://nas01:21/\\\\x09fuse\n|4\t/d\t//nas01/x\\\\x09cifs\n|5\t/e\tnas01:/x\\\\x09nfs\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     assert_eq!(text.replace("host1", "nas01"), archive, "{text}");
     assert_eq!(text.matches("host1").count(), 8, "{text}");
 }
@@ -235,7 +234,7 @@ fn the_server_is_masked_in_every_way_to_write_an_address() {
 fn a_host_named_like_everything_else_changes_nothing_else() {
     let archive =
         "uname\n|Linux\n|queue\n|6.1.0\n|#1\n|x86_64\nread /sys/block/sda/queue/rotational\n|0\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     assert!(
         text.contains("/sys/block/sda/queue/rotational\n|0\n") && text.contains("|host1\n"),
         "{text}"
@@ -254,7 +253,7 @@ fn tools_do_not_tell_whose_hardware_it_is() {
         run arcconf getconfig 1 nologs\n|   Controller Serial Number                 : 4031102\n\
         |   Segment 0                                : Present (0,0) 3LQ1WEH4\n|   World-wide name    : 5000C5000707AA3C\n|   Serial number : 3LQ1WEH4\n\
         run nvme id-ctrl -o json /dev/nvme0n1\n|  \"sn\":\"S4EWNX0N1234  \",\n|  \"mn\":\"Samsung SSD 980 PRO\",\n|  \"vwc\":7,\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     for secret in [
         // Leading letters say whose number it is and stay.
         "74512345",
@@ -302,7 +301,7 @@ proptest! {
     #[test]
     fn masks_are_one_to_one_and_nobodys(ids in prop::collection::btree_set("[0-2]{8}-[0-1]{4}-4[0-1]{3}-8000-0000000000[0-9]{2}", 1..40)) {
         let archive: String = ids.iter().flat_map(|id| ["read /sys/fs/btrfs/", id, "/label\n|", id, "\n"]).collect();
-        let text = masked(&archive);
+        let text = mask_archive(&archive);
         let paths: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("read /sys/fs/btrfs/")?.strip_suffix("/label")).collect();
         let labels: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix('|')).collect();
         let zero = |id: &str| id.bytes().all(|b| matches!(b, b'0' | b'-'));
@@ -313,7 +312,7 @@ proptest! {
 
     #[test]
     fn any_capture_can_be_masked(answers in prop::collection::btree_map(
-        crate::host::words::tests::any_question(),
+        crate::host::question_text::tests::any_question(),
         prop_oneof![any::<Vec<u8>>(), "[0-9a-f:.-]{0,40}".prop_map(String::into_bytes)].prop_map(Ok), 0..8)
     ) {
         prop_assert_eq!(mask(&answers), mask(&answers));
@@ -325,7 +324,7 @@ proptest! {
 #[test]
 fn serials_in_a_pool_are_masked_like_those_of_links() {
     let link = "/dev/disk/by-id/ata-WDC_WD40EFRX-68N_WD-WCC7K0ABCDEF-part1";
-    let text = masked(&format!(
+    let text = mask_archive(&format!(
         "real-path {link}\n:/dev/sda1\nrun zpool status -P\n|pool: tank\n|\ttank ONLINE\n|\t    {link} ONLINE\n"
     ));
     assert!(!text.contains("WCC7K0ABCDEF"), "{text}");
@@ -343,7 +342,7 @@ fn a_home_is_somebodys_and_the_files_looked_for_in_it_are_not() {
         stat /home/alice/PG_VERSION\n!absent gone\nstat /home/PG_VERSION\n!absent gone\nstat /home/alice\n|mode=2\n\
         user-name 1000\n|alice\nuser-name 26\n|postgres\nstat /home/postgres/pg\n|mode=3\nlink /x\n:/home/Bob\n\
         read /sys/block/sda/device/model\n|alice\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     for kept in [
         "real-path /home/user1/pg\n:/home/user1/pg\n",
         "stat /home/user1/pg/PG_VERSION",
@@ -368,7 +367,7 @@ fn labels_and_sources_of_memory_name_nobody() {
         |1 2 0:6 / /run/user/1000 rw - tmpfs alice-liddell-tmp rw\n|1 2 0:7 / /proc rw - proc proc rw\n\
         |1 2 0:8 / /var/lib/docker/overlay2/3f4e5d6c7b8a90123f4e5d6c7b8a90123f4e5d6c7b8a90123f4e5d6c7b8a9012/merged rw - overlay overlay rw\n\
         |1 2 0:9 / /lustre rw - lustre mgs1@tcp:10.1.2.3@tcp:/fs rw\n";
-    let text = masked(archive);
+    let text = mask_archive(archive);
     for secret in ["Z1P3495C", "alice", "liddell", "3f4e5d", "mgs1", "10.1.2.3"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }

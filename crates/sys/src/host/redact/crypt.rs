@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use super::mounts::whole;
+use super::mounts::completeness;
 use super::options::LOCAL_SOURCES;
-use crate::host::{ConfigDirective, path_of};
+use crate::host::{ConfigDirective, path_from_bytes};
 
 /// Options that are kept with their values: they name algorithms, file systems and numbers.
 const WITH_VALUE: [&[u8]; 9] = [
@@ -24,7 +24,7 @@ const WITH_VALUE: [&[u8]; 9] = [
 ];
 
 /// Options that are kept without a value. A value makes the line incomplete.
-const NAMES: [&[u8]; 23] = [
+const NAME_ONLY: [&[u8]; 23] = [
     b"_netdev",
     b"bitlk",
     b"discard",
@@ -52,7 +52,7 @@ const NAMES: [&[u8]; 23] = [
 
 /// Name, then device, kind of key, options and completeness, separated by tabs. `is_there` tells
 /// whether a key file exists.
-pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
+pub fn crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
     let row = |(number, line): (u32, &[u8])| {
         let mut fields = line
             .split(u8::is_ascii_whitespace)
@@ -66,7 +66,9 @@ pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirecti
         let key: &[u8] = match fields.next() {
             None | Some(b"none" | b"-") => b"none",
             Some(b"/dev/urandom" | b"/dev/random") => b"random",
-            Some(key) if key.starts_with(b"/") && is_there(&path_of(key.to_vec())) => b"there",
+            Some(key) if key.starts_with(b"/") && is_there(&path_from_bytes(key.to_vec())) => {
+                b"there"
+            }
             Some(_) => b"file",
         };
         let written = fields
@@ -78,12 +80,12 @@ pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirecti
             .split(|b| *b == b',')
             .filter(|option| !option.is_empty())
             .collect();
-        let kept: Vec<Vec<u8>> = options.iter().copied().filter_map(option).collect();
+        let kept: Vec<Vec<u8>> = options.iter().copied().filter_map(allowed_option).collect();
         let all = !spilled && kept == options;
         Some(ConfigDirective::new(
             number,
             name,
-            [device, key, &kept.join(&b',')[..], whole(all)].join(&b'\t'),
+            [device, key, &kept.join(&b',')[..], completeness(all)].join(&b'\t'),
         ))
     };
     (1..)
@@ -92,13 +94,13 @@ pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirecti
         .collect()
 }
 
-fn option(written: &[u8]) -> Option<Vec<u8>> {
+fn allowed_option(written: &[u8]) -> Option<Vec<u8>> {
     let name = written.split(|b| *b == b'=').next().unwrap_or_default();
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
     if WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
         return Some(written.to_vec());
     }
-    (NAMES.contains(&name) || WITH_VALUE.contains(&name)).then(|| name.to_vec())
+    (NAME_ONLY.contains(&name) || WITH_VALUE.contains(&name)).then(|| name.to_vec())
 }
 
 #[cfg(test)]
@@ -119,7 +121,7 @@ mod tests {
             said UUID=1-2 none luks # nofail\n\
             hardware /dev/sda3 /dev/hw_random swap,,frobnicate\n";
         let rows: Vec<(u32, String, String)> =
-            table(text.as_bytes(), &|key| key.ends_with("kept.key"))
+            crypttab(text.as_bytes(), &|key| key.ends_with("kept.key"))
                 .into_iter()
                 .map(|row| {
                     (

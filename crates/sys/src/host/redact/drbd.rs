@@ -1,17 +1,17 @@
-//! `drbdsetup show --show-defaults`, reduced to one line for each device: its minor number, its
-//! peers' protocols, and the options that decide what is flushed (drbdsetup(8) and drbd.conf(5) of
-//! DRBD 8.4 and 9).
+//! `drbdsetup show --show-defaults`, reduced to one line per device: minor number, protocols of its
+//! peers, and the options that decide what is flushed (drbdsetup(8) and drbd.conf(5) of DRBD 8.4
+//! and 9).
 //!
 //! All else is dropped: shared secrets, addresses, names of hosts, resources and disks. Only listed
-//! words and numbers can leave, wherever they stand. A resource whose end is missing has no lines,
-//! since part of it was not seen.
+//! words and numbers can leave. A resource whose end is missing yields no lines, since part of it
+//! was not seen.
 
 use std::fmt::Write as _;
 
 /// The options of a disk that may leave, each `yes` or `no`.
 const OPTIONS: [&str; 4] = ["disk-barrier", "disk-flushes", "disk-drain", "md-flushes"];
 
-/// What a pair of braces holds.
+/// The block that a pair of braces encloses.
 #[derive(Clone, Copy)]
 enum DrbdBlock {
     Resource,
@@ -23,7 +23,7 @@ enum DrbdBlock {
     Other,
 }
 
-/// What has been read of a resource: the protocols of its connections, and its devices.
+/// A resource as read so far: the protocols of its connections, and its devices.
 #[derive(Default)]
 struct DrbdResource<'t> {
     protocols: Vec<&'t str>,
@@ -36,8 +36,8 @@ struct DrbdVolume<'t> {
     options: Vec<(&'static str, &'t str)>,
 }
 
-/// Lines `MINOR: NAME=VALUE …`. DRBD 8.4 has one connection beside its devices; DRBD 9 has several
-/// behind them.
+/// Lines `MINOR: NAME=VALUE …`. DRBD 8.4 has one connection before its devices; DRBD 9 has several
+/// after them.
 pub fn options(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     let mut open: Vec<DrbdBlock> = Vec::new();
@@ -47,11 +47,11 @@ pub fn options(text: &[u8]) -> Vec<u8> {
         match token {
             Token::Word(word) => statement.push(word),
             Token::End => {
-                resource.take(&open, &statement);
+                resource.keep_statement(&open, &statement);
                 statement.clear();
             }
             Token::Open => {
-                open.push(block(statement.first().copied().unwrap_or_default()));
+                open.push(block_kind(statement.first().copied().unwrap_or_default()));
                 if let [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume] =
                     open.as_slice()
                 {
@@ -71,7 +71,7 @@ pub fn options(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn block(word: &str) -> DrbdBlock {
+fn block_kind(word: &str) -> DrbdBlock {
     match word {
         "resource" => DrbdBlock::Resource,
         "_this_host" => DrbdBlock::ThisHost,
@@ -84,8 +84,8 @@ fn block(word: &str) -> DrbdBlock {
 }
 
 impl<'t> DrbdResource<'t> {
-    /// Keeps what a statement says, if it is listed.
-    fn take(&mut self, open: &[DrbdBlock], statement: &[&'t str]) {
+    /// Keeps the statement if it is listed.
+    fn keep_statement(&mut self, open: &[DrbdBlock], statement: &[&'t str]) {
         match (open, statement) {
             (
                 [DrbdBlock::Resource, DrbdBlock::Net]
@@ -140,7 +140,7 @@ enum Token<'t> {
     Close,
 }
 
-/// Words, braces and ends of statements. A quoted word, in which anything can stand, is an empty
+/// Words, braces and ends of statements. A quoted word, which can hold anything, becomes an empty
 /// one; a comment ends with its line.
 fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
     let mut rest = text;
@@ -152,9 +152,9 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
                 b'{' => return Some(Token::Open),
                 b'}' => return Some(Token::Close),
                 b';' => return Some(Token::End),
-                b'#' => rest = behind(rest, rest.iter().position(|b| *b == b'\n')),
+                b'#' => rest = text_after(rest, rest.iter().position(|b| *b == b'\n')),
                 b'"' => {
-                    rest = behind(rest, end_of_quote(rest));
+                    rest = text_after(rest, end_of_quote(rest));
                     return Some(Token::Word(""));
                 }
                 space if space.is_ascii_whitespace() => {}
@@ -172,14 +172,14 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// What stands behind this place; nothing where there is none.
-fn behind(text: &[u8], place: Option<usize>) -> &[u8] {
+/// The text after this position; empty without one.
+fn text_after(text: &[u8], place: Option<usize>) -> &[u8] {
     place
         .and_then(|place| text.get(place + 1..))
         .unwrap_or_default()
 }
 
-/// The quote that ends this text; one behind a backslash is part of it.
+/// The quote that ends this text; one after a backslash is part of it.
 fn end_of_quote(text: &[u8]) -> Option<usize> {
     let mut escaped = false;
     text.iter().position(|b| {
@@ -198,7 +198,7 @@ mod tests {
     const SECRET: &str = "Zk7hunter2";
 
     /// As drbdsetup prints one pair in DRBD 8.4.
-    fn of_84(secret: &str) -> String {
+    fn show_84(secret: &str) -> String {
         format!(
             "resource r0 {{\n    options {{\n    }}\n    net {{\n        protocol        \tC; # default\n        \
              cram-hmac-alg   \t\"sha1\";\n        shared-secret   \t\"{secret}\";\n        max-buffers     \t2048; # default\n    }}\n    \
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// As it prints three hosts in DRBD 9.
-    fn of_9(secret: &str) -> String {
+    fn show_9(secret: &str) -> String {
         let connection = |id: u32, protocol: &str| {
             format!(
                 "    connection {{\n        _peer_node_id {id};\n        path {{\n            _this_host ipv4 10.0.0.1:7789;\n            \
@@ -235,16 +235,16 @@ mod tests {
     const LINES_84: &str = "3: protocol=C disk-barrier=no disk-flushes=no disk-drain=yes md-flushes=yes\n4: protocol=C\n";
     const LINES_9: &str = "1000: protocol=C protocol=A disk-barrier=no disk-flushes=yes disk-drain=yes md-flushes=no\n";
 
-    fn reduced(text: &str) -> String {
+    fn reduce(text: &str) -> String {
         String::from_utf8(options(text.as_bytes())).unwrap()
     }
 
     #[test]
     fn minors_protocols_and_options_are_left() {
-        assert_eq!(reduced(&of_84(SECRET)), LINES_84);
-        assert_eq!(reduced(&of_9(SECRET)), LINES_9);
+        assert_eq!(reduce(&show_84(SECRET)), LINES_84);
+        assert_eq!(reduce(&show_9(SECRET)), LINES_9);
         assert_eq!(
-            reduced(&(of_84("a") + &of_9("b"))),
+            reduce(&(show_84("a") + &show_9("b"))),
             format!("{LINES_84}{LINES_9}")
         );
         for none in [
@@ -253,16 +253,16 @@ mod tests {
             "0: cs:Connected\n",
             "} } }",
         ] {
-            assert_eq!(reduced(none), "", "{none}");
+            assert_eq!(reduce(none), "", "{none}");
         }
     }
 
     #[test]
     fn a_resource_that_is_cut_short_has_no_lines() {
-        for whole in [of_84(SECRET), of_9(SECRET)] {
+        for whole in [show_84(SECRET), show_9(SECRET)] {
             let last = whole.rfind('}').unwrap();
             for (end, _) in whole.char_indices() {
-                let lines = reduced(&whole[..end]);
+                let lines = reduce(&whole[..end]);
                 assert_eq!(lines.is_empty(), end <= last, "{end}");
             }
         }
@@ -273,13 +273,13 @@ mod tests {
         #[test]
         fn nothing_in_quotes_leaves_or_changes_what_does(before in "[ -~\n]{0,20}", after in "[ -~\n]{0,20}") {
             let quoted = format!("{before}{SECRET}{after}").replace('\\', "\\\\").replace('"', "\\\"");
-            prop_assert_eq!(reduced(&of_84(&quoted)), LINES_84);
-            prop_assert_eq!(reduced(&of_9(&quoted)), LINES_9);
+            prop_assert_eq!(reduce(&show_84(&quoted)), LINES_84);
+            prop_assert_eq!(reduce(&show_9(&quoted)), LINES_9);
         }
 
         #[test]
         fn only_listed_words_leave_any_text(bytes: Vec<u8>, at in 0usize..2000) {
-            let whole = of_84(SECRET) + &of_9(SECRET);
+            let whole = show_84(SECRET) + &show_9(SECRET);
             let (head, tail) = whole.as_bytes().split_at(at.min(whole.len()));
             for text in [bytes.clone(), [head, bytes.as_slice(), tail].concat()] {
                 let lines = String::from_utf8(options(&text)).unwrap();

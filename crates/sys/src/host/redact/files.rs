@@ -1,15 +1,15 @@
-//! Files that are read as they are: those of the kernel, and a few more that are listed here, each
-//! with its own shape.
+//! Files that are read as they are: those of the kernel, and a few listed here, each with its own
+//! shape.
 //!
-//! A stranger may have put another file, or a link to one, where one of them is expected. Content
-//! that does not have the shape therefore never leaves. Mount tables are filtered too, because a
-//! FUSE file system shows its source as it was typed, password included.
+//! Someone else may have put another file, or a link to one, in the place of an expected one, so
+//! content without the shape never leaves. Mount tables are filtered too, because a FUSE file
+//! system shows its source as typed, password included.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use super::mounts;
-use crate::host::{Miss, MissKind};
+use crate::host::{HostError, HostErrorKind};
 
 /// The chassis asset tag of Azure's virtual machines, and of no others (cloud-init,
 /// DataSourceAzure.py, `AZURE_CHASSIS_ASSET_TAG`). It names no machine, so a capture keeps it.
@@ -34,7 +34,7 @@ enum LineSyntax {
     Path,
 }
 
-/// A file that is read as it is, by the shape that its text must have.
+/// A plain file, by the shape that its text must have.
 pub enum PlainFile {
     /// The kernel's file, unchanged.
     Kernel,
@@ -53,19 +53,19 @@ pub enum PlainFile {
 }
 
 impl PlainFile {
-    /// The file at this path; a refusal where its plain text never leaves.
-    pub fn at(path: &Path) -> Result<Self, Miss> {
+    /// A refusal where the plain text never leaves.
+    pub fn from_path(path: &Path) -> Result<Self, HostError> {
         const RESERVED: &str =
-            "files may hold passwords; only known ones are read, and known keys of them";
-        Self::known(path).ok_or_else(|| Miss::new(MissKind::Failed, RESERVED))
+            "files may hold passwords; only known files, and known keys in them, are read";
+        Self::by_path(path).ok_or_else(|| HostError::new(HostErrorKind::Failed, RESERVED))
     }
 
-    fn known(path: &Path) -> Option<Self> {
+    fn by_path(path: &Path) -> Option<Self> {
         let parts: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
         match parts.as_slice() {
             parts if parts.contains(&b"..".as_slice()) => None,
-            // What a process sees beneath its root is as anywhere else.
-            [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => Self::named(beneath.last()?),
+            // Below a process's root the same rules apply as elsewhere.
+            [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => Self::by_name(beneath.last()?),
             // Command lines and environments have questions of their own.
             [
                 b"/",
@@ -80,12 +80,11 @@ impl PlainFile {
             [b"/", b"etc", b"os-release" | b"ld.so.preload"]
             | [b"/", b"usr", b"lib", b"os-release"]
             | [b"/", b"run", b"systemd", b"container"] => Some(Self::System),
-            parts => Self::named(parts.last()?),
+            parts => Self::by_name(parts.last()?),
         }
     }
 
-    /// A file that is known by its name, wherever it is.
-    fn named(name: &[u8]) -> Option<Self> {
+    fn by_name(name: &[u8]) -> Option<Self> {
         match name {
             b"PG_VERSION" => Some(Self::Version),
             b"postmaster.pid" => Some(Self::Pid),
@@ -94,26 +93,26 @@ impl PlainFile {
     }
 
     /// The part of its text that may leave: all of it, or what has the file's shape.
-    pub fn leaving(self, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
+    pub fn redact(self, text: Vec<u8>) -> Result<Vec<u8>, HostError> {
         let left = match self {
             Self::Kernel | Self::System => Some(text),
-            Self::ChassisTag => Some(chassis(&text)),
-            Self::MountTable => Some(mounts::table(&text)),
-            Self::Udev => Some(volumes(&text)),
-            Self::Version => version(&text),
-            Self::Pid => pid(&text),
+            Self::ChassisTag => Some(chassis_tag(&text)),
+            Self::MountTable => Some(mounts::mount_table(&text)),
+            Self::Udev => Some(zvol_lines(&text)),
+            Self::Version => pg_version(&text),
+            Self::Pid => postmaster_pid(&text),
         };
         left.ok_or_else(|| {
-            Miss::new(
-                MissKind::Failed,
-                "what stands in it is not what such a file holds",
+            HostError::new(
+                HostErrorKind::Failed,
+                "its content is not that of such a file",
             )
         })
     }
 }
 
 /// Azure's tag, `other` for any other, and nothing where there is none.
-fn chassis(text: &[u8]) -> Vec<u8> {
+fn chassis_tag(text: &[u8]) -> Vec<u8> {
     match text.trim_ascii() {
         tag if tag == AZURE_CHASSIS.as_bytes() => tag.to_vec(),
         [] => Vec::new(),
@@ -122,15 +121,15 @@ fn chassis(text: &[u8]) -> Vec<u8> {
 }
 
 /// `16`, or `9.6` before version 10.
-fn version(text: &[u8]) -> Option<Vec<u8>> {
+fn pg_version(text: &[u8]) -> Option<Vec<u8>> {
     let word = text.trim_ascii();
     let fits =
         (1..=8).contains(&word.len()) && word.iter().all(|b| b.is_ascii_digit() || *b == b'.');
     fits.then(|| text.to_vec())
 }
 
-/// The first lines, as far as each is well-formed; the process id at least.
-fn pid(text: &[u8]) -> Option<Vec<u8>> {
+/// The first lines, as long as each is well-formed; at least the process id.
+fn postmaster_pid(text: &[u8]) -> Option<Vec<u8>> {
     let lines = text.split_inclusive(|b| *b == b'\n').zip(PID_LINES);
     let fits = |line: &[u8], shape: LineSyntax| {
         let text = line.trim_ascii();
@@ -154,8 +153,7 @@ fn pid(text: &[u8]) -> Option<Vec<u8>> {
     (!kept.is_empty()).then(|| kept.concat())
 }
 
-/// The lines that name ZFS volumes.
-fn volumes(text: &[u8]) -> Vec<u8> {
+fn zvol_lines(text: &[u8]) -> Vec<u8> {
     text.split_inclusive(|b| *b == b'\n')
         .filter(|line| line.starts_with(b"S:zvol/"))
         .flatten()
@@ -169,10 +167,10 @@ mod tests {
 
     use super::*;
 
-    fn left(path: &str, text: &str) -> Option<String> {
-        let left = PlainFile::at(Path::new(path))
+    fn redacted_text(path: &str, text: &str) -> Option<String> {
+        let left = PlainFile::from_path(Path::new(path))
             .ok()?
-            .leaving(text.as_bytes().to_vec());
+            .redact(text.as_bytes().to_vec());
         left.ok().map(|left| String::from_utf8(left).unwrap())
     }
 
@@ -195,7 +193,7 @@ mod tests {
             "/etc/mysql/debian.cnf",
             "/x/PG_VERSION.bak",
         ] {
-            assert_eq!(left(path, "secret"), None, "{path}");
+            assert_eq!(redacted_text(path, "secret"), None, "{path}");
         }
         for path in [
             "/proc/self/mountinfo",
@@ -204,7 +202,7 @@ mod tests {
             "/proc/7/root/x/postmaster.pid",
             "/sys/a.mount",
         ] {
-            assert!(PlainFile::at(Path::new(path)).is_ok(), "{path}");
+            assert!(PlainFile::from_path(Path::new(path)).is_ok(), "{path}");
         }
     }
 
@@ -246,7 +244,11 @@ mod tests {
                 Some("S:zvol/tank/pg\n"),
             ),
         ] {
-            assert_eq!(left(path, text).as_deref(), expected, "{path} {text}");
+            assert_eq!(
+                redacted_text(path, text).as_deref(),
+                expected,
+                "{path} {text}"
+            );
         }
     }
 
@@ -256,7 +258,7 @@ mod tests {
             text in "([ -~]{0,12}\n){0,8}", name in prop::sample::select(vec!["PG_VERSION", "postmaster.pid"])
         ) {
             let path = format!("/data/{name}");
-            for line in left(&path, &text).unwrap_or_default().lines() {
+            for line in redacted_text(&path, &text).unwrap_or_default().lines() {
                 let number = line.trim().bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-'));
                 prop_assert!(number || line.trim().starts_with('/'), "{line}");
             }

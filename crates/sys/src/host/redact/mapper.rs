@@ -1,62 +1,62 @@
-//! Tables of device-mapper, reduced to names, kinds of targets, where linear ones begin, the mode
-//! of a cache, and what multipath does without a path; and the status of targets, reduced to
-//! numbers and listed words (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
+//! Device-mapper tables, reduced to names, kinds of targets, where linear ones begin, the mode of a
+//! cache, and what multipath does without a path; and status, reduced to numbers and listed words
+//! (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
 //!
 //! A line is `NAME: START LENGTH TARGET …`. After the target only listed words and numbers are
-//! kept, because keys stand there. The names in dmsetup's output are unmangled; they leave mangled,
-//! as the kernel knows them, so that a name stays one word.
+//! kept, because keys are there. dmsetup prints names unmangled; they leave mangled, as the kernel
+//! knows them, so that a name is one word.
 
 use std::fmt::Write as _;
 
 /// What leaves of a target's status.
 #[derive(Clone, Copy, Debug)]
 pub enum StatusFields {
-    /// Its numbers and the words of [`WORDS`], by which its state is known.
-    Kept,
-    Left,
+    /// The numbers and the words of [`WORDS`], which give its state.
+    Keep,
+    Omit,
 }
 
-use StatusFields::{Kept, Left};
+use StatusFields::{Keep, Omit};
 
 /// Targets of the kernel and of out-of-tree modules, and what leaves of their status; any other
 /// target is `other`.
 pub const TARGETS: &[(&str, StatusFields)] = &[
-    // Without a state unless it is kept.
-    ("linear", Left),
+    // Status of targets that are omitted carries no state.
+    ("linear", Omit),
     // An error that one of its disks reports reaches the file system.
-    ("striped", Left),
-    ("crypt", Left),
-    ("inlinecrypt", Left),
-    ("thin", Kept),
-    ("thin-pool", Kept),
-    ("snapshot", Kept),
-    ("snapshot-origin", Left),
-    ("snapshot-merge", Kept),
-    ("cache", Kept),
-    ("writecache", Kept),
-    ("raid", Kept),
-    ("mirror", Kept),
-    ("multipath", Kept),
-    ("vdo", Kept),
-    ("era", Kept),
-    ("clone", Kept),
-    ("integrity", Kept),
-    ("verity", Kept),
+    ("striped", Omit),
+    ("crypt", Omit),
+    ("inlinecrypt", Omit),
+    ("thin", Keep),
+    ("thin-pool", Keep),
+    ("snapshot", Keep),
+    ("snapshot-origin", Omit),
+    ("snapshot-merge", Keep),
+    ("cache", Keep),
+    ("writecache", Keep),
+    ("raid", Keep),
+    ("mirror", Keep),
+    ("multipath", Keep),
+    ("vdo", Keep),
+    ("era", Keep),
+    ("clone", Keep),
+    ("integrity", Keep),
+    ("verity", Keep),
     // For tests of other software; the verdict takes none of them for known.
-    ("delay", Left),
-    ("dust", Left),
-    ("error", Left),
-    ("flakey", Left),
-    ("log-writes", Left),
-    ("zero", Left),
-    ("ebs", Left),
-    ("switch", Left),
-    ("unstriped", Left),
+    ("delay", Omit),
+    ("dust", Omit),
+    ("error", Omit),
+    ("flakey", Omit),
+    ("log-writes", Omit),
+    ("zero", Omit),
+    ("ebs", Omit),
+    ("switch", Omit),
+    ("unstriped", Omit),
     // Its status counts zones.
-    ("zoned", Left),
+    ("zoned", Omit),
 ];
-/// Words of the status of targets that are kept; any other is `?`.
-const WORDS: &[&str] = &[
+/// Words in the status of targets that are kept; any other becomes `?`.
+const STATUS_WORDS: &[&str] = &[
     "-",
     "A",
     "C",
@@ -125,29 +125,27 @@ const WORDS: &[&str] = &[
 ];
 /// Letters for the health of copies and paths (`device_status_char` in drivers/md/dm-raid1.c,
 /// `__raid_dev_status` in drivers/md/dm-raid.c).
-const LETTERS: &[u8] = b"ADFRSUa-";
+const HEALTH_LETTERS: &[u8] = b"ADFRSUa-";
 /// The largest number of copies whose health a word can show (`MAX_RAID_DEVICES` in
 /// drivers/md/dm-raid.c).
-const MOST_COPIES: usize = 253;
+const MAX_COPIES: usize = 253;
 /// Modes of a cache; without one it is write-back.
-const MODES: &[&str] = &["writeback", "writethrough", "passthrough"];
+const CACHE_MODES: &[&str] = &["writeback", "writethrough", "passthrough"];
 
-/// One line of `dmsetup table` or `status`.
 struct DmTargetLine<'t> {
     name: &'t str,
-    /// Where it begins, in sectors.
     start: u64,
     target: &'static str,
     fields: StatusFields,
     rest: Vec<&'t str>,
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = DmTargetLine<'_>> {
+fn parse_lines(text: &[u8]) -> impl Iterator<Item = DmTargetLine<'_>> {
     text.split(|b| *b == b'\n')
-        .filter_map(|line| line_of(std::str::from_utf8(line).ok()?))
+        .filter_map(|line| parse_line(std::str::from_utf8(line).ok()?))
 }
 
-fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
+fn parse_line(line: &str) -> Option<DmTargetLine<'_>> {
     let mut from = 0;
     loop {
         let at = from + line.get(from..)?.find(": ")?;
@@ -156,7 +154,7 @@ fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
         if let (Some(start), Some(_)) = (number(), number()) {
             let target = words.next()?;
             let known = TARGETS.iter().find(|(known, _)| *known == target);
-            let (target, fields) = known.copied().unwrap_or(("other", Left));
+            let (target, fields) = known.copied().unwrap_or(("other", Omit));
             return Some(DmTargetLine {
                 name: line.get(..at)?,
                 start,
@@ -169,9 +167,9 @@ fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
     }
 }
 
-/// Kinds of targets: `NAME: TARGET`, with where a linear one begins and where its data does, in
-/// sectors, the mode behind a cache, and what becomes of requests behind multipath.
-pub fn table(text: &[u8]) -> Vec<u8> {
+/// Kinds of targets: `NAME: TARGET`, then for a linear one where it and its data begin, in sectors;
+/// for a cache its mode; for multipath what it does without a path.
+pub fn reduce_table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine {
         name,
@@ -179,33 +177,32 @@ pub fn table(text: &[u8]) -> Vec<u8> {
         target,
         rest,
         ..
-    } in lines(text)
+    } in parse_lines(text)
     {
         let more = match target {
-            "linear" => begins(start, &rest),
-            "cache" => mode(&rest).to_owned(),
-            "multipath" => without_path(&rest).to_owned(),
+            "linear" => linear_offsets(start, &rest),
+            "cache" => cache_mode(&rest).to_owned(),
+            "multipath" => no_path_policy(&rest).to_owned(),
             _ => String::new(),
         };
-        let _ = writeln!(out, "{}: {target} {more}", mangled(name));
+        let _ = writeln!(out, "{}: {target} {more}", mangle_name(name));
     }
     out.into_bytes()
 }
 
-/// Where a linear target begins, and where its data does on the device below, which stands behind
-/// that device.
-fn begins(start: u64, rest: &[&str]) -> String {
+/// Where a linear target begins, and its offset on the device below, which follows the device.
+fn linear_offsets(start: u64, rest: &[&str]) -> String {
     let offset = rest.get(1).and_then(|offset| offset.parse::<u64>().ok());
     offset.map_or_else(String::new, |offset| format!("{start} {offset}"))
 }
 
 /// The mode among the features of a cache, after three devices, the block size and the number of
 /// features.
-fn mode(rest: &[&str]) -> &'static str {
+fn cache_mode(rest: &[&str]) -> &'static str {
     let count = rest.get(4).and_then(|count| count.parse::<usize>().ok());
     let features = count.and_then(|count| rest.get(5..5usize.checked_add(count)?));
     match features {
-        Some(features) => MODES
+        Some(features) => CACHE_MODES
             .iter()
             .find(|mode| features.contains(mode))
             .unwrap_or(&"writeback"),
@@ -213,8 +210,8 @@ fn mode(rest: &[&str]) -> &'static str {
     }
 }
 
-/// Whether requests wait or fail without a path, by the features of multipath behind their number.
-fn without_path(rest: &[&str]) -> &'static str {
+/// Whether requests wait or fail without a path, by multipath's features after their number.
+fn no_path_policy(rest: &[&str]) -> &'static str {
     let count = rest.first().and_then(|count| count.parse::<usize>().ok());
     let features = count.and_then(|count| rest.get(1..1usize.checked_add(count)?));
     match features {
@@ -225,7 +222,7 @@ fn without_path(rest: &[&str]) -> &'static str {
 }
 
 /// The status of targets that have a state: `NAME: TARGET WORD…`, with the words in their places.
-pub fn status(text: &[u8]) -> Vec<u8> {
+pub fn reduce_status(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine {
         name,
@@ -233,12 +230,12 @@ pub fn status(text: &[u8]) -> Vec<u8> {
         fields,
         rest,
         ..
-    } in lines(text)
+    } in parse_lines(text)
     {
-        if let Kept = fields {
-            let _ = write!(out, "{}: {target}", mangled(name));
+        if let Keep = fields {
+            let _ = write!(out, "{}: {target}", mangle_name(name));
             for word in rest.into_iter().filter(|word| !word.is_empty()) {
-                let _ = write!(out, " {}", if may_leave(word) { word } else { "?" });
+                let _ = write!(out, " {}", if is_allowed(word) { word } else { "?" });
             }
             out.push('\n');
         }
@@ -246,20 +243,20 @@ pub fn status(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Whether it is a number, two numbers around `/` or `:`, letters of health, or a listed word.
-fn may_leave(word: &str) -> bool {
+/// Whether it is a number, two numbers around `/` or `:`, health letters, or a listed word.
+fn is_allowed(word: &str) -> bool {
     let is_number =
         |text: &str| text.parse::<u64>().is_ok() && text.bytes().all(|b| b.is_ascii_digit());
     let is_pair = ['/', ':'].into_iter().any(|mark| {
         word.split_once(mark)
             .is_some_and(|(first, second)| is_number(first) && is_number(second))
     });
-    let is_health = word.len() <= MOST_COPIES && word.bytes().all(|b| LETTERS.contains(&b));
-    is_number(word) || is_pair || is_health || WORDS.contains(&word)
+    let is_health = word.len() <= MAX_COPIES && word.bytes().all(|b| HEALTH_LETTERS.contains(&b));
+    is_number(word) || is_pair || is_health || STATUS_WORDS.contains(&word)
 }
 
-/// A name as the kernel has it: characters that are not on libdevmapper's list are in hexadecimal.
-fn mangled(name: &str) -> String {
+/// A name as the kernel has it: characters outside libdevmapper's list are in hexadecimal.
+fn mangle_name(name: &str) -> String {
     let mut out = String::new();
     let mut rest = name.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -307,7 +304,7 @@ mod tests {
         let expect = "vg-data: linear 0 2048\nvg-data: striped \nvg-far: linear \nluks: crypt \nluks2: crypt \nvg-thin: thin \n\
             vg-pool-tpool: thin-pool \nvg-hot: cache writethrough\nvg-warm: cache writeback\nvg-odd: cache \n\
             mpa: multipath queue_if_no_path\nmpb: multipath fail_if_no_path\nmpc: multipath \na\\x20b: other \n";
-        assert_eq!(text(table(table_text.as_bytes())), expect);
+        assert_eq!(text(reduce_table(table_text.as_bytes())), expect);
     }
 
     #[test]
@@ -317,7 +314,7 @@ mod tests {
             v: 0 8 vdo /dev/secret normal - online online 1 2\nm: 0 8 multipath 2 0 0 0 1 1 A 0 1 0 8:0 A 0 \n\
             c: 0 8 cache 8 1/2 mood 300\n";
         assert_eq!(
-            text(status(status_text.as_bytes())),
+            text(reduce_status(status_text.as_bytes())),
             "vg-pool-tpool: thin-pool 1 12/1024 300/4096 - rw discard_passdown queue_if_no_space - 1024\n\
              vg-bad-tpool: thin-pool Fail\nr: raid raid1 2 AD 8/8 idle 0 0 -\nv: vdo ? normal - online online 1 2\n\
              m: multipath 2 0 0 0 1 1 A 0 1 0 8:0 A 0\nc: cache 8 1/2 ? 300\n"
@@ -330,16 +327,16 @@ mod tests {
             name in "[a-z][a-z0-9_.-]{0,9}", target in prop::sample::select(TARGETS).prop_map(|(target, _)| target), before in "[ -~]{0,20}", after in "[ -~]{0,20}"
         ) {
             let line = format!("{name}: 0 2064384 {target} {before}{KEY}{after}\n");
-            for answer in [table(line.as_bytes()), status(line.as_bytes())] {
+            for answer in [reduce_table(line.as_bytes()), reduce_status(line.as_bytes())] {
                 prop_assert!(!text(answer).contains(KEY));
             }
         }
 
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
-            let again = table(&[bytes.as_slice(), b"\nvg-data: 0 8 linear 8:0 0\n"].concat());
+            let again = reduce_table(&[bytes.as_slice(), b"\nvg-data: 0 8 linear 8:0 0\n"].concat());
             prop_assert!(text(again).ends_with("vg-data: linear 0 0\n"));
-            status(&bytes);
+            reduce_status(&bytes);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Present and future mounts: fstab, mount units, mount tables.
 //!
-//! The part of devices and addresses before `@` is cut; [`super::options`] lists the options that
+//! Logins in devices and addresses (before `@`) are cut; [`super::options`] lists the options that
 //! are kept. Mount tables keep all options of local file systems, which the kernel itself has
-//! written. Each line and unit says whether it is complete, because a line with an option missing
-//! must never be pasted.
+//! written. Each line and unit says whether it is complete, because an incomplete one must never be
+//! pasted.
 
-use super::options::{LOCAL_SOURCES, LOCAL_TYPES, is_local, options};
+use super::options::{LOCAL_SOURCES, LOCAL_TYPES, allowed_options, is_local};
 use crate::host::ConfigDirective;
 
-/// A device or address without its log-in; `none` where it consists of settings, as with rclone.
-pub fn source(text: &[u8]) -> Vec<u8> {
+/// A device or address without its login; `none` where it consists of settings, as with rclone.
+pub fn redact_source(text: &[u8]) -> Vec<u8> {
     if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
         return text.to_vec();
     }
@@ -30,14 +30,14 @@ pub fn source(text: &[u8]) -> Vec<u8> {
 }
 
 /// Lines with their numbers, counted from one.
-fn lines(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     (1..).zip(
         text.split(|b| *b == b'\n')
             .map(|line| line.strip_suffix(b"\r").unwrap_or(line)),
     )
 }
 
-fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn split_fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|b| *b == b' ' || *b == b'\t')
         .filter(|word| !word.is_empty())
 }
@@ -46,14 +46,17 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// line with more than two trailing fields, as after a blank among the options, is incomplete.
 pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
     let row = |(line, text): (u32, &[u8])| {
-        let mut fields = words(text);
+        let mut fields = split_fields(text);
         let device = fields.next().filter(|device| !device.starts_with(b"#"))?;
         let is_point =
             |point: &&[u8]| point.starts_with(b"/") || matches!(*point, b"none" | b"swap");
         let point = fields.next().filter(is_point)?;
         let fstype = fields.next()?;
         let written = fields.next().unwrap_or(b"defaults");
-        let (from, kept) = (source(device), options(written, is_local(fstype, device)));
+        let (from, kept) = (
+            redact_source(device),
+            allowed_options(written, is_local(fstype, device)),
+        );
         let rest: Vec<&[u8]> = fields.collect();
         let numbers = rest.len() <= 2 && rest.iter().all(|word| is_number(word));
         let spilled = rest
@@ -64,7 +67,7 @@ pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let all = if spilled {
             b"excess"
         } else {
-            whole(numbers && from == device && kept == written)
+            completeness(numbers && from == device && kept == written)
         };
         let numbers = if numbers {
             rest.join(&b' ')
@@ -74,7 +77,7 @@ pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let value = [&from, fstype, &kept, &numbers, all].join(&b'\t');
         Some(ConfigDirective::new(line, point, value))
     };
-    lines(text).filter_map(row).collect()
+    numbered_lines(text).filter_map(row).collect()
 }
 
 fn is_number(word: &[u8]) -> bool {
@@ -82,17 +85,17 @@ fn is_number(word: &[u8]) -> bool {
 }
 
 /// The word for a complete or incomplete entry.
-pub fn whole(all: bool) -> &'static [u8] {
+pub fn completeness(all: bool) -> &'static [u8] {
     if all { b"whole" } else { b"part" }
 }
 
 /// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`, then
 /// `kept` with whether their values are complete.
-pub fn unit(text: &[u8]) -> Vec<ConfigDirective> {
+pub fn mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
     let mut pending: Option<(u32, Vec<u8>)> = None;
-    for (number, text) in lines(text) {
+    for (number, text) in numbered_lines(text) {
         let text = text.trim_ascii();
         if matches!(text.first(), Some(b'#' | b';')) {
             continue;
@@ -137,7 +140,7 @@ pub fn unit(text: &[u8]) -> Vec<ConfigDirective> {
     }
     let kept = settings.last().map(|last| ConfigDirective {
         key: b"kept".to_vec(),
-        value: whole(all).to_vec(),
+        value: completeness(all).to_vec(),
         ..*last
     });
     settings.extend(kept);
@@ -152,35 +155,35 @@ fn assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<ConfigDirective> {
     let value = match key {
-        b"What" => source(value),
-        b"Options" => options(value, local),
+        b"What" => redact_source(value),
+        b"Options" => allowed_options(value, local),
         b"Where" | b"Type" => value.to_vec(),
         _ => return None,
     };
     Some(ConfigDirective::new(line, key.to_ascii_lowercase(), value))
 }
 
-/// /proc/PID/mountinfo or /proc/PID/mounts. Unless a type is known to need no log-in, its log-in
-/// and options are removed, and the log-in in any other address.
-pub fn table(text: &[u8]) -> Vec<u8> {
+/// /proc/PID/mountinfo or /proc/PID/mounts. For types not known to need no login, logins and
+/// options are removed; for others, logins in addresses.
+pub fn mount_table(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|b| *b == b'\n') {
         let (body, end) = line.split_at(line.len() - usize::from(line.ends_with(b"\n")));
         let words: Vec<&[u8]> = body.split(|b| *b == b' ').collect();
-        // In mountinfo type, source and options stand behind a dash; in mounts they are the third,
-        // first and fourth word.
+        // In mountinfo type, source and options follow a dash; in mounts they are the third, first
+        // and fourth word.
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
         let remote = words
             .get(fstype)
-            .is_some_and(|fstype| !logs_in_nowhere(fstype));
+            .is_some_and(|fstype| !needs_no_login(fstype));
         // A tmpfs may be named like an account, too; a dataset may be followed by a snapshot.
         let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
         let is_local =
             |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
-            i if i == from && (remote || !is_local(word)) => source(word),
-            i if i == rest && remote => options(word, false),
+            i if i == from && (remote || !is_local(word)) => redact_source(word),
+            i if i == rest && remote => allowed_options(word, false),
             _ => word.to_vec(),
         });
         out.extend_from_slice(&cleaned.collect::<Vec<_>>().join(&b' '));
@@ -190,8 +193,8 @@ pub fn table(text: &[u8]) -> Vec<u8> {
 }
 
 /// Whether no option and no source of a file system can be secret: local disks, and file systems
-/// that the kernel creates by itself or from what is mounted already.
-fn logs_in_nowhere(fstype: &[u8]) -> bool {
+/// that the kernel creates by itself or from existing mounts.
+fn needs_no_login(fstype: &[u8]) -> bool {
     const KERNELS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
         mqueue nfsd nsfs ocfs2 overlay proc pstore ramfs resctrl rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs \
@@ -206,7 +209,7 @@ fn logs_in_nowhere(fstype: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn read(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
+    fn rows(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings
             .into_iter()
@@ -244,7 +247,7 @@ mod tests {
             row(9, "/e", "/dev/sde\text4\tnoatime,comit\t0 2\tpart"),
             row(10, "/f", "/dev/sdf\text4\tnoatime\t\texcess"),
         ];
-        assert_eq!(read(fstab(text.as_bytes())), expected);
+        assert_eq!(rows(fstab(text.as_bytes())), expected);
     }
 
     #[test]
@@ -261,7 +264,7 @@ mod tests {
             row(12, "type", "nfs"),
             row(12, "kept", "part"),
         ];
-        assert_eq!(read(unit(text.as_bytes())), expected);
+        assert_eq!(rows(mount_unit(text.as_bytes())), expected);
     }
 
     #[test]
@@ -285,8 +288,8 @@ mod tests {
             let line = format!("{source} /x {fstype} ro,odd=1");
             let unit = format!("[Mount]\nOptions=ro,odd=1\nType={fstype}\nWhat={source}\n");
             if !fstype.is_empty() {
-                for kept in [fstab(line.as_bytes()), self::unit(unit.as_bytes())] {
-                    let kept = read(kept);
+                for kept in [fstab(line.as_bytes()), self::mount_unit(unit.as_bytes())] {
+                    let kept = rows(kept);
                     let options = kept[0].2.split('\t').find(|field| field.starts_with("ro"));
                     assert_eq!(
                         options,
@@ -303,23 +306,23 @@ mod tests {
     fn mount_tables_lose_accounts_only() {
         let local =
             "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/mapper/a@b rw,weird=1,data=ordered\n";
-        assert_eq!(table(local.as_bytes()), local.as_bytes());
+        assert_eq!(mount_table(local.as_bytes()), local.as_bytes());
         let remote = "40 26 0:50 / /m rw - fuse.curlftpfs curlftpfs#ftp://me:pw@host/ rw,user_id=0,allow_other\n\
             41 26 0:51 / /n rw - cifs //nas/x rw,vers=3.1.1,username=me,soft\n";
         let expected = "40 26 0:50 / /m rw - fuse.curlftpfs curlftpfs#ftp://host/ rw\n\
             41 26 0:51 / /n rw - cifs //nas/x rw,vers=3.1.1,soft\n";
         assert_eq!(
-            String::from_utf8(table(remote.as_bytes())).unwrap(),
+            String::from_utf8(mount_table(remote.as_bytes())).unwrap(),
             expected
         );
         assert_eq!(
-            table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"),
+            mount_table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"),
             b"ftp://host/ /m fuse.x rw 0 0"
         );
         let others = "42 26 0:52 / /o rw - zfs tank/pg@now rw\n43 26 0:53 / /p rw - tmpfs x://me:pw@host/ rw,a=b\n";
         let expected = others.replace("me:pw@", "");
         assert_eq!(
-            String::from_utf8(table(others.as_bytes())).unwrap(),
+            String::from_utf8(mount_table(others.as_bytes())).unwrap(),
             expected,
             "whoever mounts it"
         );
@@ -327,7 +330,7 @@ mod tests {
             45 26 0:55 / /r rw - fuse.rclone :s3,secret_access_key=pw:bucket rw,user_id=0\n";
         let expected = "44 26 0:54 / /q rw - newfs host:/x rw,noatime\n45 26 0:55 / /r rw - fuse.rclone none rw\n";
         assert_eq!(
-            String::from_utf8(table(unknown.as_bytes())).unwrap(),
+            String::from_utf8(mount_table(unknown.as_bytes())).unwrap(),
             expected,
             "what nobody knows is not shown"
         );

@@ -1,19 +1,19 @@
 //! Option files of MySQL and MariaDB, and MySQL's persisted settings: storage settings and
 //! includes.
 //!
-//! The syntax is that of both servers' mysys/my_default.c: groups, `#` and `;`, quotes and escapes,
-//! `!include`. Settings leave as `group.name`, in lower case with underscores. A switch without a
-//! value leaves with the value `1`, as the servers read it. An abbreviated name leaves without its
-//! value. The same files hold the clients' passwords, in groups of which nothing leaves.
+//! The syntax is that of both servers' mysys/my_default.c. Settings leave as `group.name`, in lower
+//! case with underscores; a switch without a value has the value `1`, as the servers read it; an
+//! abbreviated name leaves without its value. Groups of clients hold passwords, and nothing of them
+//! leaves.
 
 use std::collections::BTreeMap;
 
 use crate::host::ConfigDirective;
-use crate::servers::{self, Area, Leave};
+use crate::servers::{self, Area, Exposure};
 
 /// Settings that may leave an option file or a command line, at least in part.
-fn settings() -> &'static BTreeMap<String, Leave> {
-    servers::leaving(Area::Mysql)
+fn exposed_settings() -> &'static BTreeMap<String, Exposure> {
+    servers::exposed_settings(Area::Mysql)
 }
 
 /// Prefixes that the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
@@ -22,19 +22,18 @@ const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
 /// Groups that servers read begin with one of these.
 const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "galera"];
 
-/// The shortest abbreviation of a known name that is passed on; a shorter one is ambiguous, and no
-/// server starts with it.
-const SHORTEST: usize = 5;
+/// The shortest abbreviation that is passed on; a shorter one is ambiguous, and no server starts
+/// with it.
+const MIN_ABBREVIATION: usize = 5;
 
-/// The part of a name that may leave, normalised, with its prefixes.
-pub enum Name {
+/// The part of an option name that may leave, normalised, with its prefixes.
+pub enum OptionName {
     Known(String),
     /// The beginning of a known name.
     Abbreviated(String),
 }
 
-/// Whether a known name without a value means the value `1`. For any other name the bare form means
-/// nothing.
+/// Whether a known name without a value means the value `1`; otherwise the bare form means nothing.
 pub fn is_switch(name: &str) -> bool {
     let rest = PREFIXES
         .iter()
@@ -42,14 +41,14 @@ pub fn is_switch(name: &str) -> bool {
     match rest {
         Some(("loose_", rest)) => is_switch(rest),
         Some(_) => true,
-        None => settings()
+        None => exposed_settings()
             .get(name)
-            .is_some_and(|leave| matches!(leave, Leave::Switch)),
+            .is_some_and(|leave| matches!(leave, Exposure::Switch)),
     }
 }
 
-/// The normalised name of an option; `None` when nothing of it may leave.
-pub fn name(text: &[u8]) -> Option<Name> {
+/// `None` when nothing of it may leave.
+pub fn option_name(text: &[u8]) -> Option<OptionName> {
     let name = str::from_utf8(text)
         .ok()?
         .to_ascii_lowercase()
@@ -58,16 +57,18 @@ pub fn name(text: &[u8]) -> Option<Name> {
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| bare.strip_prefix(prefix)) {
         bare = rest;
     }
-    if settings().contains_key(bare) {
-        return Some(Name::Known(name));
+    if exposed_settings().contains_key(bare) {
+        return Some(OptionName::Known(name));
     }
-    let begins = bare.len() >= SHORTEST
+    let begins = bare.len() >= MIN_ABBREVIATION
         && bare != "innodb"
-        && settings().keys().any(|known| known.starts_with(bare));
-    begins.then_some(Name::Abbreviated(name))
+        && exposed_settings()
+            .keys()
+            .any(|known| known.starts_with(bare));
+    begins.then_some(OptionName::Abbreviated(name))
 }
 
-/// The known settings of the groups that servers read, and every include, in their order.
+/// The known settings of groups that servers read, and every include, in file order.
 pub fn option_file(text: &[u8]) -> Vec<ConfigDirective> {
     let mut group: Option<String> = None;
     let mut found = Vec::new();
@@ -76,7 +77,7 @@ pub fn option_file(text: &[u8]) -> Vec<ConfigDirective> {
         match text.first() {
             None | Some(b'#' | b';') => {}
             Some(b'!') => found.extend(include(line, text)),
-            Some(b'[') => group = header(text),
+            Some(b'[') => group = group_name(text),
             Some(_) => found.extend(
                 group
                     .as_deref()
@@ -88,7 +89,7 @@ pub fn option_file(text: &[u8]) -> Vec<ConfigDirective> {
 }
 
 /// The name of a group that a server may read.
-fn header(text: &[u8]) -> Option<String> {
+fn group_name(text: &[u8]) -> Option<String> {
     let text = text.get(1..)?;
     let end = text.iter().position(|b| *b == b']')?;
     let name = str::from_utf8(text.get(..end)?)
@@ -101,7 +102,7 @@ fn header(text: &[u8]) -> Option<String> {
         .then_some(name)
 }
 
-/// `!include FILE` and `!includedir DIRECTORY`: whether a key is an include rather than a setting.
+/// Whether a key is an include (`!include FILE`, `!includedir DIRECTORY`) rather than a setting.
 pub fn is_include(key: &[u8]) -> bool {
     matches!(key, b"include" | b"includedir")
 }
@@ -119,14 +120,14 @@ fn include(line: u32, text: &[u8]) -> Option<ConfigDirective> {
 }
 
 fn setting(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
-    let text = without_comment(text);
+    let text = strip_comment(text);
     let equals = text.iter().position(|b| *b == b'=');
     let (left, value) = match equals {
-        Some(at) => (text.get(..at)?, text.get(at + 1..).map(value)),
+        Some(at) => (text.get(..at)?, text.get(at + 1..).map(unquote)),
         None => (text, None),
     };
-    let (name, value) = match name(left.trim_ascii())? {
-        Name::Known(name) => {
+    let (name, value) = match option_name(left.trim_ascii())? {
+        OptionName::Known(name) => {
             let bare = || {
                 if is_switch(&name) {
                     b"1".to_vec()
@@ -137,13 +138,13 @@ fn setting(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
             let value = value.unwrap_or_else(bare);
             (name, value)
         }
-        Name::Abbreviated(name) => (name, Vec::new()),
+        OptionName::Abbreviated(name) => (name, Vec::new()),
     };
     Some(ConfigDirective::new(line, format!("{group}.{name}"), value))
 }
 
-/// The line up to a `#` that stands in no quotes (remove_end_comment of my_default.c).
-fn without_comment(text: &[u8]) -> &[u8] {
+/// The line up to a `#` outside quotes (remove_end_comment of my_default.c).
+fn strip_comment(text: &[u8]) -> &[u8] {
     let (mut quote, mut escaped) = (None, false);
     for (at, byte) in text.iter().enumerate() {
         match byte {
@@ -160,8 +161,8 @@ fn without_comment(text: &[u8]) -> &[u8] {
     text
 }
 
-/// A value without blanks and quotes around it, its escapes undone.
-fn value(text: &[u8]) -> Vec<u8> {
+/// A value without surrounding blanks and quotes, unescaped.
+fn unquote(text: &[u8]) -> Vec<u8> {
     let text = text.trim_ascii();
     let inner = match text {
         [open @ (b'"' | b'\''), inner @ .., close] if open == close => inner,
@@ -190,11 +191,11 @@ fn value(text: &[u8]) -> Vec<u8> {
 
 /// The known settings of mysqld-auto.cnf, which is JSON: `"name": {"Value": "…", …}` at any depth
 /// (MySQL manual, *Persisted System Variables*). They leave as `persisted.name`.
-pub fn persisted(text: &[u8]) -> Vec<ConfigDirective> {
+pub fn persisted_settings(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     match serde_json::from_slice::<serde_json::Value>(text) {
-        Ok(document) => look(&document, &mut found),
-        // The file is not empty, but its contents are unknown.
+        Ok(document) => collect_persisted(&document, &mut found),
+        // Not empty, but unreadable.
         Err(_) if !text.trim_ascii().is_empty() => {
             found.push(ConfigDirective::new(1, "malformed", ""));
         }
@@ -203,17 +204,17 @@ pub fn persisted(text: &[u8]) -> Vec<ConfigDirective> {
     found
 }
 
-fn look(value: &serde_json::Value, found: &mut Vec<ConfigDirective>) {
+fn collect_persisted(value: &serde_json::Value, found: &mut Vec<ConfigDirective>) {
     let serde_json::Value::Object(members) = value else {
         return;
     };
     for (name, member) in members {
         match member.get("Value").and_then(serde_json::Value::as_str) {
-            Some(value) if settings().contains_key(name) => {
+            Some(value) if exposed_settings().contains_key(name) => {
                 found.push(ConfigDirective::new(1, format!("persisted.{name}"), value));
             }
             Some(_) => {}
-            None => look(member, found),
+            None => collect_persisted(member, found),
         }
     }
 }
@@ -222,11 +223,11 @@ fn look(value: &serde_json::Value, found: &mut Vec<ConfigDirective>) {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<(u32, String, String)> {
-        shown(option_file(text.as_bytes()))
+    fn parse(text: &str) -> Vec<(u32, String, String)> {
+        text_rows(option_file(text.as_bytes()))
     }
 
-    fn shown(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
+    fn text_rows(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings
             .into_iter()
@@ -278,7 +279,7 @@ mod tests {
             (18, "mariadb-10.11.innodb_flush_log_at_trx", ""),
             (20, "mysqld.sync_binlog", ""),
         ]);
-        assert_eq!(read(text), expected);
+        assert_eq!(parse(text), expected);
     }
 
     #[test]
@@ -286,7 +287,7 @@ mod tests {
         let old = br#"{"Version": 1, "mysql_server": {"sync_binlog": {"Value": "0", "Metadata": {"User": "x"}},
             "admin_password": {"Value": "x"}, "mysql_server_static_options": {"innodb_doublewrite": {"Value": "OFF"}}}}"#;
         assert_eq!(
-            shown(persisted(old)),
+            text_rows(persisted_settings(old)),
             rows(&[
                 (1, "persisted.innodb_doublewrite", "OFF"),
                 (1, "persisted.sync_binlog", "0")
@@ -295,10 +296,13 @@ mod tests {
         let new =
             br#"{"Version": 2, "mysql_dynamic_variables": {"sync_binlog": {"Value": "100"}}}"#;
         assert_eq!(
-            shown(persisted(new)),
+            text_rows(persisted_settings(new)),
             rows(&[(1, "persisted.sync_binlog", "100")])
         );
-        assert_eq!(shown(persisted(b"{")), rows(&[(1, "malformed", "")]));
-        assert_eq!(shown(persisted(b"")), []);
+        assert_eq!(
+            text_rows(persisted_settings(b"{")),
+            rows(&[(1, "malformed", "")])
+        );
+        assert_eq!(text_rows(persisted_settings(b"")), []);
     }
 }

@@ -1,13 +1,13 @@
 //! Mount options that may leave an fstab, a mount unit or the kernel's command line.
 //!
 //! Options with a known name and a value that cannot be secret are kept. A local disk needs no
-//! password, so the names of its other options are kept too, without their values: a misspelt
-//! option is the commonest mistake in an fstab. An unknown name after the value of another unknown
-//! one is dropped, since it may be the rest of that value.
+//! password, so the names of its other options are kept without their values: a misspelt option is
+//! the commonest mistake in an fstab. An unknown name after the value of another unknown one is
+//! dropped, since it may be the rest of that value.
 
 /// Mount options that are kept, with their values, sorted: the names in rules/tables/validity.toml
 /// and systems.toml.
-const OPTIONS: &[&str] = include!(concat!(env!("OUT_DIR"), "/mount_options.rs"));
+const ALLOWED_OPTIONS: &[&str] = include!(concat!(env!("OUT_DIR"), "/mount_options.rs"));
 
 /// File systems of a local disk that the kernel mounts by itself, and swap: none of their options
 /// is secret.
@@ -54,8 +54,8 @@ pub fn is_local(fstype: &[u8], source: &[u8]) -> bool {
         .all(|word| LOCAL_TYPES.contains(&word) || word == b"auto" && on_disk)
 }
 
-/// The options that are kept, in their order; those of a local disk with the names of unknown ones.
-pub fn options(list: &[u8], local: bool) -> Vec<u8> {
+/// The options that are kept, in order; of a local disk also the names of unknown ones.
+pub fn allowed_options(list: &[u8], local: bool) -> Vec<u8> {
     // Text after the value of an unknown option, or in quotes, may be the rest of a value with a
     // comma in it.
     let (mut quoted, mut in_value) = (false, false);
@@ -79,7 +79,7 @@ pub fn options(list: &[u8], local: bool) -> Vec<u8> {
 }
 
 fn is_known(name: &[u8]) -> bool {
-    OPTIONS
+    ALLOWED_OPTIONS
         .binary_search_by(|known| known.as_bytes().cmp(name))
         .is_ok()
 }
@@ -118,7 +118,7 @@ mod tests {
         kept.retain(|name| !name.ends_with('*') && !dropped.contains(name));
         kept.sort();
         kept.dedup();
-        assert_eq!(OPTIONS, kept);
+        assert_eq!(ALLOWED_OPTIONS, kept);
         for secret in [
             "password",
             "username",
@@ -153,7 +153,7 @@ mod tests {
             ("context=\"a:b,c\",g", "context=\"a:b,g", "context=\"a:b"),
             (&long, "", ""),
         ] {
-            let kept = |local| String::from_utf8(options(given.as_bytes(), local)).unwrap();
+            let kept = |local| String::from_utf8(allowed_options(given.as_bytes(), local)).unwrap();
             assert_eq!(
                 (kept(true), kept(false)),
                 (local.to_owned(), remote.to_owned()),

@@ -1,19 +1,18 @@
 //! The kernel's command line: the root, the devices that the boot waits for, and the names of other
 //! parameters that mount or unlock something.
 //!
-//! Everything else is dropped, as are the values of parameters that leave by name. The names are in
-//! one row, which is present even when it is empty. Its absence marks a capture from before names
-//! were recorded.
+//! Everything else is dropped, as are the values of parameters that leave by name. The row of names
+//! is present even when empty: its absence marks a capture from before names were recorded.
 
-use super::mounts::{source, whole};
-use super::options::options;
+use super::mounts::{completeness, redact_source};
+use super::options::allowed_options;
 use crate::host::ConfigDirective;
 
 /// Parameters that mount, unlock or swap to something, or prevent that: kernel-command-line(7),
 /// systemd-fstab-generator(8), systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8),
 /// systemd-veritysetup-generator(8), systemd-volatile-root.service(8), dracut.cmdline(7), and those
 /// of initramfs-tools, cryptsetup-initramfs, mkinitcpio, overlayroot and zfs-initramfs. Sorted.
-const TOLD_BY_NAME: [&str; 59] = [
+const NAME_ONLY: [&str; 59] = [
     "boot",
     "bootfs",
     "cryptdevice",
@@ -77,7 +76,7 @@ const TOLD_BY_NAME: [&str; 59] = [
 
 /// Parameters by which an initramfs activates devices and waits for them, by name or id
 /// (dracut.cmdline(7)).
-const WAITED_FOR: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.vg", b"rd.md.uuid"];
+const DEVICE_PARAMETERS: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.vg", b"rd.md.uuid"];
 
 /// The longest device name, in bytes; a longer word is no name.
 const LONGEST_NAME: usize = 200;
@@ -99,10 +98,10 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
         let (key, value) = parameter.split_at(equals.unwrap_or(parameter.len()));
         let value = value.get(1..).unwrap_or_default();
         let kept = match key {
-            b"root" | b"resume" => Some(source(value)),
-            b"rootflags" => Some(options(value, false)),
+            b"root" | b"resume" => Some(redact_source(value)),
+            b"rootflags" => Some(allowed_options(value, false)),
             b"rootfstype" | b"elevator" => Some(value.to_vec()),
-            key if WAITED_FOR.contains(&key) && is_name(value) => Some(value.to_vec()),
+            key if DEVICE_PARAMETERS.contains(&key) && is_name(value) => Some(value.to_vec()),
             _ => None,
         };
         match kept.filter(|_| equals.is_some()) {
@@ -110,28 +109,27 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
                 all &= key != b"rootflags" || kept == value;
                 settings.push(ConfigDirective::new(1, key, kept));
             }
-            None => names.extend(name(key)),
+            None => names.extend(allowed_name(key)),
         }
     }
     let has_flags = settings.iter().any(|setting| setting.key == b"rootflags");
     names.sort_unstable();
     names.dedup();
     settings.push(ConfigDirective::new(1, b"names", names.join(",")));
-    settings.extend(has_flags.then(|| ConfigDirective::new(1, b"kept", whole(all))));
+    settings.extend(has_flags.then(|| ConfigDirective::new(1, b"kept", completeness(all))));
     settings
 }
 
-/// The name of a parameter that leaves by name; systemd and the kernel do not distinguish `-` and
-/// `_`.
-fn name(key: &[u8]) -> Option<&'static str> {
+/// The name of a parameter that leaves by name; systemd and the kernel treat `-` and `_` alike.
+fn allowed_name(key: &[u8]) -> Option<&'static str> {
     let key: Vec<u8> = key
         .iter()
         .map(|b| if *b == b'_' { b'-' } else { *b })
         .collect();
-    let waited_for = WAITED_FOR
+    let waited_for = DEVICE_PARAMETERS
         .into_iter()
         .filter_map(|name| str::from_utf8(name).ok());
-    TOLD_BY_NAME
+    NAME_ONLY
         .into_iter()
         .chain(waited_for)
         .find(|name| name.as_bytes() == key)
@@ -146,7 +144,7 @@ fn is_name(value: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<String> {
+    fn parse(text: &str) -> Vec<String> {
         let shown = |setting: ConfigDirective| {
             let [key, value] =
                 [setting.key, setting.value].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -168,11 +166,11 @@ mod tests {
             "names ",
             "kept whole",
         ];
-        assert_eq!(read(text), expected);
-        assert_eq!(read(""), ["names "]);
+        assert_eq!(parse(text), expected);
+        assert_eq!(parse(""), ["names "]);
         let lost = "rootflags=password=x rootflags=noatime\n";
         assert_eq!(
-            read(lost),
+            parse(lost),
             ["rootflags ", "rootflags noatime", "names ", "kept part"]
         );
     }
@@ -187,7 +185,7 @@ mod tests {
             "resume UUID=7",
             "names luks,mount.usr,mount.usrflags,rd.luks.key,rd.lvm.lv,rd.md.uuid,systemd.mount-extra,zfs",
         ];
-        assert_eq!(read(text), expected);
-        assert!(TOLD_BY_NAME.is_sorted());
+        assert_eq!(parse(text), expected);
+        assert!(NAME_ONLY.is_sorted());
     }
 }

@@ -6,27 +6,27 @@
 
 use super::standbys;
 use crate::host::ConfigDirective;
-use crate::servers::{self, Area, Leave};
+use crate::servers::{self, Area, Exposure};
 
 /// Whether a setting, or part of it, may leave a configuration file or a server.
-pub fn leaves(name: &str) -> bool {
-    servers::leaving(Area::Pg).contains_key(name)
+pub fn is_exposed(name: &str) -> bool {
+    servers::exposed_settings(Area::Pg).contains_key(name)
 }
 
 /// The part of a setting's value that may leave.
-pub fn value(name: &str, value: &[u8]) -> Vec<u8> {
-    match servers::leaving(Area::Pg).get(name) {
+pub fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
+    match servers::exposed_settings(Area::Pg).get(name) {
         // The names of standbys are names of hosts.
-        Some(Leave::Shape) => standbys::shape(value),
+        Some(Exposure::Shape) => standbys::shape(value),
         // A pseudo-setting (`server_version`) is unchanged; an unlisted setting is neither kept nor
         // queried.
-        Some(Leave::Value | Leave::Switch) | None => value.to_vec(),
+        Some(Exposure::Value | Exposure::Switch) | None => value.to_vec(),
     }
 }
 
 const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
 
-/// The known settings of a configuration file, in its order.
+/// The known settings of a configuration file, in file order.
 pub fn settings(text: &[u8]) -> Vec<ConfigDirective> {
     let lines = (1..).zip(text.split(|b| *b == b'\n'));
     lines
@@ -39,9 +39,8 @@ pub fn is_include(key: &[u8]) -> bool {
     INCLUDES.iter().any(|include| include.as_bytes() == key)
 }
 
-/// The line about checksums in pg_controldata's output, and nothing if the control file's own
-/// checksum is wrong. The rest identifies the cluster (the system identifier) and its last
-/// activity.
+/// The line about checksums in pg_controldata's output; empty if the control file's own checksum is
+/// wrong. The rest identifies the cluster (the system identifier) and its last activity.
 pub fn control_data(text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     if text.contains("checksum does not match") {
@@ -59,7 +58,7 @@ fn setting(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let key = str::from_utf8(name).ok()?.to_ascii_lowercase();
-    if !leaves(&key) && !INCLUDES.contains(&key.as_str()) {
+    if !is_exposed(&key) && !INCLUDES.contains(&key.as_str()) {
         return None;
     }
     let rest = rest.trim_ascii_start();
@@ -67,10 +66,10 @@ fn setting(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let (value, rest) = if let Some(quoted) = rest.strip_prefix(b"'") {
         unquote(quoted)?
     } else {
-        bare(rest)?
+        unquoted_word(rest)?
     };
     let rest = rest.trim_ascii_start();
-    let value = self::value(&key, &value);
+    let value = self::redact_value(&key, &value);
     (rest.is_empty() || rest.starts_with(b"#")).then(|| ConfigDirective::new(line, key, value))
 }
 
@@ -79,14 +78,14 @@ fn is_name(byte: u8) -> bool {
 }
 
 /// A word without quotes: numbers with units, names, simple paths.
-fn bare(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+fn unquoted_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let fits = |b: &u8| is_name(*b) || matches!(b, b'-' | b'+' | b':' | b'/');
     let end = text.iter().position(|b| !fits(b)).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
     (!word.is_empty()).then(|| (word.to_vec(), rest))
 }
 
-/// A quoted value, from behind its first quote, and what follows it.
+/// A quoted value, from after its opening quote, and the text after it.
 fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut value = Vec::new();
     loop {
@@ -132,7 +131,7 @@ fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<(u32, String, String)> {
+    fn parse(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings(text.as_bytes())
             .into_iter()
@@ -179,7 +178,7 @@ mod tests {
             (10, "include_if_exists", "a b"),
         ];
         assert_eq!(
-            read(text),
+            parse(text),
             expected.map(|(l, k, v)| (l, k.to_owned(), v.to_owned()))
         );
     }
@@ -195,7 +194,7 @@ mod tests {
             "fsyncs = off",
             "x.fsync=off",
         ] {
-            assert_eq!(read(text), [], "{text}");
+            assert_eq!(parse(text), [], "{text}");
         }
     }
 }

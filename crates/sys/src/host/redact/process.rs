@@ -3,13 +3,13 @@
 //! Options are normalised, so that no other module parses arguments: see
 //! [`crate::host::Question::CommandLine`].
 
-use super::mysql::{self, Name};
+use super::mysql::{self, OptionName};
 use super::postgres;
 use crate::servers::{self, Area};
 use crate::text;
 
-/// Options of MySQL's and MariaDB's servers that may leave a command line besides their settings:
-/// which files they read.
+/// Options of MySQL's and MariaDB's servers that may leave a command line besides settings: which
+/// files they read.
 const MYSQL_FILES: [&str; 4] = [
     "defaults_extra_file",
     "defaults_file",
@@ -22,29 +22,29 @@ const MYSQL_FILES: [&str; 4] = [
 const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
 
 /// The known options of a command line in the format of /proc/PID/cmdline, one per line. A server
-/// that goes by another name may be any, and what any may say leaves.
+/// under another name may be any of them, so the options of all leave.
 pub fn command_line(text: &[u8]) -> Vec<u8> {
     let mut words = text.split(|b| *b == 0);
     let program = words.next().unwrap_or_default();
     let name = program.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
-    let lines = servers::areas_of(name)
+    let lines = servers::program_areas(name)
         .into_iter()
         .flat_map(|area| match area {
-            Area::Pg => postgres(&words),
-            Area::Mysql => mysql(&words),
+            Area::Pg => postgres_options(&words),
+            Area::Mysql => mysql_options(&words),
         });
     lines
         .flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat())
         .collect()
 }
 
-fn postgres(words: &[&[u8]]) -> Vec<String> {
+fn postgres_options(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if let Some(assignment) = word.strip_prefix(b"--") {
-            lines.extend(setting(assignment).map(|setting| format!("-c {setting}")));
+            lines.extend(exposed_setting(assignment).map(|setting| format!("-c {setting}")));
             continue;
         }
         let Some(mut letters) = word.strip_prefix(b"-") else {
@@ -64,9 +64,14 @@ fn postgres(words: &[&[u8]]) -> Vec<String> {
                 match letter {
                     // A word that looks like an option is no directory and no port.
                     b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
-                        lines.push(format!("-{} {}", char::from(*letter), text::safe(argument)));
+                        lines.push(format!(
+                            "-{} {}",
+                            char::from(*letter),
+                            text::display_safe(argument)
+                        ));
                     }
-                    b'c' => lines.extend(setting(argument).map(|setting| format!("-c {setting}"))),
+                    b'c' => lines
+                        .extend(exposed_setting(argument).map(|setting| format!("-c {setting}"))),
                     _ => {}
                 }
                 break;
@@ -77,15 +82,15 @@ fn postgres(words: &[&[u8]]) -> Vec<String> {
 }
 
 /// `name=value` where the name is known.
-fn setting(assignment: &[u8]) -> Option<String> {
-    let (name, value) = split(assignment);
-    let name = name.filter(|name| postgres::leaves(name))?;
-    let value = postgres::value(&name, value?);
-    Some(format!("{name}={}", text::safe(&value)))
+fn exposed_setting(assignment: &[u8]) -> Option<String> {
+    let (name, value) = split_assignment(assignment);
+    let name = name.filter(|name| postgres::is_exposed(name))?;
+    let value = postgres::redact_value(&name, value?);
+    Some(format!("{name}={}", text::display_safe(&value)))
 }
 
 /// Name, in lower case with underscores, and value of an assignment.
-fn split(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
+fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     let mut parts = assignment.splitn(2, |b| *b == b'=');
     let name = parts.next().and_then(|name| str::from_utf8(name).ok());
     (
@@ -94,21 +99,21 @@ fn split(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     )
 }
 
-/// my_getopt takes a value from the next word for options that need one; an option that has none of
-/// both has no `=` here.
-fn mysql(words: &[&[u8]]) -> Vec<String> {
+/// my_getopt takes the value of an option that needs one from the next word; an option without
+/// either has no `=` here.
+fn mysql_options(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         let Some(option) = word.strip_prefix(b"--") else {
             continue;
         };
-        let (written, value) = split(option);
+        let (written, value) = split_assignment(option);
         let Some(written) = written else { continue };
-        let name = match mysql::name(written.as_bytes()) {
+        let name = match mysql::option_name(written.as_bytes()) {
             _ if MYSQL_FILES.contains(&written.as_str()) => written,
-            Some(Name::Known(name)) => name,
-            Some(Name::Abbreviated(name)) => {
+            Some(OptionName::Known(name)) => name,
+            Some(OptionName::Abbreviated(name)) => {
                 lines.push(format!("--{name}"));
                 continue;
             }
@@ -123,7 +128,7 @@ fn mysql(words: &[&[u8]]) -> Vec<String> {
             }
         };
         match value.or_else(next) {
-            Some(value) => lines.push(format!("--{name}={}", text::safe(value))),
+            Some(value) => lines.push(format!("--{name}={}", text::display_safe(value))),
             None => lines.push(format!("--{name}")),
         }
     }
@@ -137,16 +142,18 @@ pub fn environment(text: &[u8]) -> Vec<u8> {
         let (name, value) = variable.split_at(equals);
         let value = value.get(1..)?;
         match name {
-            b"PGDATA" | b"MYSQL_HOME" | b"MARIADB_HOME" | b"MYSQL_GROUP_SUFFIX" => {
-                Some(format!("{}={}\n", text::safe(name), text::safe(value)))
-            }
+            b"PGDATA" | b"MYSQL_HOME" | b"MARIADB_HOME" | b"MYSQL_GROUP_SUFFIX" => Some(format!(
+                "{}={}\n",
+                text::display_safe(name),
+                text::display_safe(value)
+            )),
             b"LD_PRELOAD" => {
                 // ld.so(8): separated by spaces or colons.
                 let libraries = value
                     .split(|b| matches!(b, b' ' | b':'))
                     .filter(|library| !library.is_empty());
                 let names = libraries.map(|library| {
-                    text::safe(library.rsplit(|b| *b == b'/').next().unwrap_or_default())
+                    text::display_safe(library.rsplit(|b| *b == b'/').next().unwrap_or_default())
                 });
                 Some(format!(
                     "LD_PRELOAD={}\n",
@@ -163,19 +170,19 @@ pub fn environment(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn read(words: &str) -> String {
+    fn parse(words: &str) -> String {
         String::from_utf8(command_line(words.replace(' ', "\0").as_bytes())).unwrap()
     }
 
     #[test]
     fn a_server_that_goes_by_another_name_may_be_any() {
         assert_eq!(
-            read("/opt/shop -D /pg --datadir=/my --password=x"),
+            parse("/opt/shop -D /pg --datadir=/my --password=x"),
             "-D /pg\n--datadir=/my\n"
         );
-        assert_eq!(read("postgres -D /pg --datadir=/my"), "-D /pg\n");
+        assert_eq!(parse("postgres -D /pg --datadir=/my"), "-D /pg\n");
         assert_eq!(
-            read("/usr/sbin/mariadbd -D /pg --datadir=/my"),
+            parse("/usr/sbin/mariadbd -D /pg --datadir=/my"),
             "--datadir=/my\n"
         );
     }
@@ -186,11 +193,11 @@ mod tests {
             --wal-sync-method=fsync -cfsync=off -c primary_conninfo=x -h host -o -c";
         let expected = "-D /data\n-c fsync=off\n-p 5433\n-k /run\n-c config_file=/etc/x.conf\n\
             -c wal_sync_method=fsync\n-c fsync=off\n";
-        assert_eq!(read(given), expected);
+        assert_eq!(parse(given), expected);
         let given = "mysqld --datadir /var/lib/mysql --innodb-flush-method=O_DIRECT --password=x --skip-log-bin --user=me \
             --innodb-flush-log=x --defaults-file=/etc/x.cnf --no-defaults";
         assert_eq!(
-            read(given),
+            parse(given),
             "--datadir=/var/lib/mysql\n--innodb_flush_method=O_DIRECT\n--skip_log_bin=1\n\
              --innodb_flush_log\n--defaults_file=/etc/x.cnf\n--no_defaults=1\n"
         );

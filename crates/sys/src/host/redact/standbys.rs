@@ -1,18 +1,17 @@
 //! `synchronous_standby_names` without the names: the method, how many standbys a commit waits for,
 //! and out of how many.
 //!
-//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`,
-//! `ANY n (list)`, `n (list)` or a list. Standbys are named after hosts and people, so each name
-//! leaves as `_`. A reduced value stays unchanged, and a value that the server would refuse leaves
-//! as `?`.
+//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`, `ANY
+//! n (list)`, `n (list)` or a list. Standbys are named after hosts and people, so each name leaves
+//! as `_`. A reduced value stays unchanged; one that the server would refuse leaves as `?`.
 
 /// The shape of a value: empty, `FIRST 1 (_, _)` or `ANY 2 (_, _, _)`.
 pub fn shape(value: &[u8]) -> Vec<u8> {
     if value.trim_ascii().is_empty() {
         return Vec::new();
     }
-    let shape = words(value)
-        .and_then(|words| read(&words))
+    let shape = tokens(value)
+        .and_then(|words| parse(&words))
         .map(|(how, count, names)| format!("{how} {count} ({})", vec!["_"; names].join(", ")));
     shape.unwrap_or_else(|| "?".to_owned()).into_bytes()
 }
@@ -29,7 +28,7 @@ enum StandbyToken {
 }
 
 /// The method, the number waited for, and the number of names.
-fn read(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
+fn parse(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     match words {
         [
             StandbyToken::Any,
@@ -37,7 +36,7 @@ fn read(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
             StandbyToken::Open,
             list @ ..,
             StandbyToken::Close,
-        ] => Some(("ANY", *count, names(list)?)),
+        ] => Some(("ANY", *count, name_count(list)?)),
         [
             StandbyToken::First,
             StandbyToken::Number(count),
@@ -50,14 +49,14 @@ fn read(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
             StandbyToken::Open,
             list @ ..,
             StandbyToken::Close,
-        ] => Some(("FIRST", *count, names(list)?)),
-        list => Some(("FIRST", 1, names(list)?)),
+        ] => Some(("FIRST", *count, name_count(list)?)),
+        list => Some(("FIRST", 1, name_count(list)?)),
     }
     .filter(|(_, count, _)| *count > 0)
 }
 
 /// The number of names in a list; a number may be a name too.
-fn names(list: &[StandbyToken]) -> Option<usize> {
+fn name_count(list: &[StandbyToken]) -> Option<usize> {
     let is_name =
         |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
     let mut all = list.split(|word| *word == StandbyToken::Comma);
@@ -65,7 +64,7 @@ fn names(list: &[StandbyToken]) -> Option<usize> {
     each_is_one.then(|| list.iter().filter(|word| is_name(word)).count())
 }
 
-fn words(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
+fn tokens(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
     let mut words = Vec::new();
     while let Some((first, rest)) = text.trim_ascii_start().split_first() {
         let (word, behind) = match first {
@@ -73,7 +72,7 @@ fn words(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
             b'(' => (StandbyToken::Open, rest),
             b')' => (StandbyToken::Close, rest),
             b'*' => (StandbyToken::Name, rest),
-            b'"' => (StandbyToken::Name, unquoted(rest)?),
+            b'"' => (StandbyToken::Name, after_quoted_name(rest)?),
             b'0'..=b'9' => {
                 let end = rest
                     .iter()
@@ -86,8 +85,8 @@ fn words(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
                     behind,
                 )
             }
-            byte if begins_name(*byte) => {
-                let fits = |b: &u8| begins_name(*b) || b.is_ascii_digit() || *b == b'$';
+            byte if starts_name(*byte) => {
+                let fits = |b: &u8| starts_name(*b) || b.is_ascii_digit() || *b == b'$';
                 let end = rest.iter().position(|b| !fits(b)).unwrap_or(rest.len());
                 let (more, behind) = rest.split_at(end);
                 let name = [&[*first], more].concat();
@@ -106,12 +105,12 @@ fn words(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
     Some(words)
 }
 
-fn begins_name(byte: u8) -> bool {
+fn starts_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
-/// The text after a quoted name, from after its first quote; two quotes are one.
-fn unquoted(mut text: &[u8]) -> Option<&[u8]> {
+/// The text after a quoted name, from after its opening quote; two quotes are one.
+fn after_quoted_name(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = text.iter().position(|b| *b == b'"')?;
         let behind = text.get(end + 1..)?;
@@ -128,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    fn reduced(value: &str) -> String {
+    fn shape_text(value: &str) -> String {
         String::from_utf8(shape(value.as_bytes())).unwrap()
     }
 
@@ -150,7 +149,7 @@ mod tests {
             ("\"a", "?"),
             ("a; b", "?"),
         ] {
-            assert_eq!(reduced(value), expected, "{value}");
+            assert_eq!(shape_text(value), expected, "{value}");
         }
     }
 

@@ -1,10 +1,9 @@
 //! Service units of systemd: a PostgreSQL server's data directory, and its user.
 //!
-//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only where they
-//! contain no variable: units hold passwords in the first two. Quoting is that of
-//! systemd.syntax(7). A value may hold specifiers such as `%i`, which only the name of the instance
-//! resolves; that is left to `collect`. A directory with a blank in its name does not leave: it
-//! could be a quote that swallowed the next assignment.
+//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only without
+//! variables: units hold passwords in the first two. Quoting is that of systemd.syntax(7).
+//! Specifiers such as `%i` are left to `collect`. A directory with a blank in its name does not
+//! leave: a quote could have swallowed the next assignment.
 
 use crate::host::ConfigDirective;
 
@@ -12,7 +11,7 @@ use crate::host::ConfigDirective;
 pub fn service(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     let mut in_service = false;
-    for (line, text) in whole_lines(text) {
+    for (line, text) in joined_lines(text) {
         if text.starts_with(b"[") {
             in_service = text == b"[Service]";
             continue;
@@ -32,14 +31,14 @@ pub fn service(text: &[u8]) -> Vec<ConfigDirective> {
         match key.trim_ascii() {
             b"User" => put("user", value),
             b"Environment" => {
-                let words = words(value);
+                let words = split_words(value);
                 words
                     .iter()
                     .filter_map(|word| word.strip_prefix(b"PGDATA="))
                     .for_each(|path| put("pgdata", path));
             }
             b"ExecStart" => {
-                if let Some(path) = data(&words(value)) {
+                if let Some(path) = data_directory(&split_words(value)) {
                     put("data", path);
                 }
             }
@@ -51,7 +50,7 @@ pub fn service(text: &[u8]) -> Vec<ConfigDirective> {
 
 /// `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. What looks like an option is no
 /// directory.
-fn data(words: &[Vec<u8>]) -> Option<&[u8]> {
+fn data_directory(words: &[Vec<u8>]) -> Option<&[u8]> {
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
         let joined = word
@@ -73,7 +72,7 @@ fn data(words: &[Vec<u8>]) -> Option<&[u8]> {
 
 /// Lines with their numbers, comments left out; a backslash at the end joins the next one with a
 /// blank between.
-fn whole_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
+fn joined_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut lines = Vec::new();
     let mut pending: Option<(u32, Vec<u8>)> = None;
     for (number, line) in (1..).zip(text.split(|b| *b == b'\n')) {
@@ -95,8 +94,8 @@ fn whole_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     lines
 }
 
-/// Words, quotes removed; none where a quote stays open.
-fn words(text: &[u8]) -> Vec<Vec<u8>> {
+/// Words without quotes; none where a quote stays open.
+fn split_words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut begun): (Vec<u8>, Option<u8>, bool) = (Vec::new(), None, false);
     for byte in text {
@@ -128,7 +127,7 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<(u32, String, String)> {
+    fn parse(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         service(text.as_bytes())
             .into_iter()
@@ -149,6 +148,6 @@ mod tests {
             row(7, "pgdata", "/var/lib/pgsql/16/data/"),
             row(10, "data", "/srv/ab"),
         ];
-        assert_eq!(read(text), expected);
+        assert_eq!(parse(text), expected);
     }
 }

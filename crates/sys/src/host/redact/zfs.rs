@@ -4,12 +4,11 @@
 //! Names of damaged files and the history of a pool are dropped. Only indentation shows the tree of
 //! a pool, so it is kept.
 
-/// The properties that are requested.
 const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
-/// `zpool status -P`: the lines `pool:` and `state:`, of the tree under `config:` indentation,
-/// name, state and counts of errors, and whether data is damaged.
-pub fn pools(text: &[u8]) -> Vec<u8> {
+/// `zpool status -P`: the lines `pool:` and `state:`; of the tree under `config:` indentation,
+/// name, state and error counts; and whether data is damaged.
+pub fn pool_status(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
     for line in text.split(|b| *b == b'\n') {
@@ -34,7 +33,7 @@ pub fn pools(text: &[u8]) -> Vec<u8> {
             }
             [b"errors:", rest @ ..] => {
                 in_tree = false;
-                out.extend([b"errors: ", damage(rest), b"\n"].concat());
+                out.extend([b"errors: ", damage_word(rest), b"\n"].concat());
             }
             [] => {}
             _ => in_tree = false,
@@ -43,7 +42,7 @@ pub fn pools(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A count of errors, as `zpool status` shortens it: `0`, `12`, `1.21K`; or its heading.
+/// An error count, as `zpool status` shortens it: `0`, `12`, `1.21K`; or its heading.
 fn is_count(word: &[u8]) -> bool {
     let digits = word
         .strip_suffix(b"K")
@@ -56,7 +55,7 @@ fn is_count(word: &[u8]) -> bool {
 
 /// The sentence about damaged data in a word (`print_error_log` and `print_status_config` in
 /// cmd/zpool of OpenZFS).
-fn damage(words: &[&[u8]]) -> &'static [u8] {
+fn damage_word(words: &[&[u8]]) -> &'static [u8] {
     match words {
         [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
         [b"permanent"] | [b"Permanent", b"errors", ..] => b"permanent",
@@ -93,7 +92,10 @@ mod tests {
             following files:\n\n        /tank/secret\n";
         let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE READ WRITE CKSUM\n\ttank DEGRADED 0 0 0\n\
             \t  mirror-0 DEGRADED 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    12345678901 UNAVAIL 0 1.21K 0\nerrors: permanent\n";
-        assert_eq!(String::from_utf8(pools(status.as_bytes())).unwrap(), expect);
+        assert_eq!(
+            String::from_utf8(pool_status(status.as_bytes())).unwrap(),
+            expect
+        );
         let get = "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
         assert_eq!(
             properties(get.as_bytes()),
@@ -114,9 +116,9 @@ mod tests {
             ("List of errors unavailable: permission denied", "?"),
             ("", "?"),
         ] {
-            let left = pools(format!("errors: {sentence}\n").as_bytes());
+            let left = pool_status(format!("errors: {sentence}\n").as_bytes());
             assert_eq!(left, format!("errors: {word}\n").as_bytes(), "{sentence}");
-            assert_eq!(pools(&left), left);
+            assert_eq!(pool_status(&left), left);
         }
     }
 
@@ -129,7 +131,7 @@ mod tests {
             let lines = format!("a\tsync\talways\n{bad}\nb\tsync\tdisabled\n");
             let left = properties(lines.as_bytes());
             prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
-            let most = pools(text.as_bytes());
+            let most = pool_status(text.as_bytes());
             let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
             prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 5));
         }

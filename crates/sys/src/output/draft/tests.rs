@@ -9,7 +9,7 @@ use crate::deadline::{ThreadInTime, wait_for};
 use std::sync::atomic::Ordering;
 
 const USUAL: WriteOptions = WriteOptions {
-    existing: Existing::Replaced,
+    existing: ExistingFile::Replaced,
     mode: Some(0o600),
     runs: false,
     series: false,
@@ -21,9 +21,9 @@ const SERIES: WriteOptions = WriteOptions {
     ..USUAL
 };
 
-struct Place(tempfile::TempDir);
+struct TestDirectory(tempfile::TempDir);
 
-impl Place {
+impl TestDirectory {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         fs::set_permissions(place.0.path(), Permissions::from_mode(0o755)).unwrap();
@@ -43,8 +43,8 @@ impl Place {
         names
     }
 
-    fn write(&self, name: &str, options: WriteOptions, document: &str) -> Result<(), Refused> {
-        write(Walker::ourselves(), &self.at(name), options, document)
+    fn write(&self, name: &str, options: WriteOptions, document: &str) -> Result<(), WriteError> {
+        write(Walker::current_user(), &self.at(name), options, document)
     }
 }
 
@@ -53,16 +53,16 @@ fn write(
     path: &Path,
     options: WriteOptions,
     document: &str,
-) -> Result<(), Refused> {
+) -> Result<(), WriteError> {
     let location = OutputLocation::find(walker, path, options)?;
-    location.write(document.as_bytes())?.name_it().map(|_| ())
+    location.write(document.as_bytes())?.publish().map(|_| ())
 }
 
 /// A document of a series, as of this date; returns its name.
-fn write_next(place: &Place, date: &str, document: &str) -> Result<String, Refused> {
+fn write_next(place: &TestDirectory, date: &str, document: &str) -> Result<String, WriteError> {
     let path = place.at(&series::date_name(date));
-    let location = OutputLocation::find(Walker::ourselves(), &path, SERIES)?;
-    let named = location.write(document.as_bytes())?.name_it()?;
+    let location = OutputLocation::find(Walker::current_user(), &path, SERIES)?;
+    let named = location.write(document.as_bytes())?.publish()?;
     assert_eq!(named.warning, None);
     Ok(named.series_name.unwrap())
 }
@@ -71,9 +71,9 @@ fn write_next(place: &Place, date: &str, document: &str) -> Result<String, Refus
 #[test]
 #[ignore = "needs root: files of somebody else"]
 fn what_somebody_else_began_is_not_continued() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let continued = WriteOptions {
-        existing: Existing::Continued,
+        existing: ExistingFile::Continued,
         ..USUAL
     };
     place.write("record", continued, "first").unwrap();
@@ -81,15 +81,15 @@ fn what_somebody_else_began_is_not_continued() {
     chown(place.at("record"), Some(4242), None).unwrap();
     let refused = place.write("record", continued, "third").unwrap_err();
     assert!(
-        matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")),
+        matches!(&refused, WriteError::For(why) if why.contains("belongs to uid 4242")),
         "{refused:?}"
     );
     assert_eq!(fs::read(place.at("record")).unwrap(), b"second");
-    // Nor in a directory of his, where he can exchange it at any time.
+    // Nor in a directory of that user, who can exchange it at any time.
     chown(place.0.path(), Some(4242), None).unwrap();
     let refused = place.write("other", continued, "third").unwrap_err();
     assert!(
-        matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")),
+        matches!(&refused, WriteError::For(why) if why.contains("belongs to uid 4242")),
         "{refused:?}"
     );
 }
@@ -101,7 +101,7 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn nothing_of_what_was_there_stays() {
     for old in [0o666, 0o6777, 0o4755, 0o400] {
-        let place = Place::new();
+        let place = TestDirectory::new();
         fs::write(place.at("report"), "theirs").unwrap();
         fs::set_permissions(place.at("report"), Permissions::from_mode(old)).unwrap();
         fs::hard_link(place.at("report"), place.at("other name")).unwrap();
@@ -122,7 +122,7 @@ fn nothing_of_what_was_there_stays() {
 
 #[test]
 fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     // The mode that this process' umask leaves, as for any program.
     fs::write(place.at("usual"), "").unwrap();
     place
@@ -153,7 +153,7 @@ fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
 
 #[test]
 fn only_a_regular_file_is_ever_replaced() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::create_dir(place.at("directory")).unwrap();
     nix::unistd::mkfifo(&place.at("fifo"), nix::sys::stat::Mode::S_IRUSR).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(place.at("socket")).unwrap();
@@ -174,7 +174,7 @@ fn only_a_regular_file_is_ever_replaced() {
 
 #[test]
 fn a_link_of_ours_is_followed_and_stays() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::create_dir(place.at("elsewhere")).unwrap();
     fs::write(place.at("elsewhere/file"), "old").unwrap();
     symlink("elsewhere/file", place.at("link")).unwrap();
@@ -185,16 +185,16 @@ fn a_link_of_ours_is_followed_and_stays() {
 
 #[test]
 fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let new = WriteOptions {
-        existing: Existing::Kept,
+        existing: ExistingFile::Kept,
         ..USUAL
     };
-    let location = OutputLocation::find(Walker::ourselves(), &place.at("report"), new).unwrap();
+    let location = OutputLocation::find(Walker::current_user(), &place.at("report"), new).unwrap();
     let draft = location.write(b"ours").unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
-    assert_eq!(draft.name_it(), Err(Refused::Exists));
-    assert_eq!(place.write("report", new, "ours"), Err(Refused::Exists));
+    assert_eq!(draft.publish(), Err(WriteError::Exists));
+    assert_eq!(place.write("report", new, "ours"), Err(WriteError::Exists));
     assert_eq!(fs::read(place.at("report")).unwrap(), b"theirs");
     assert_eq!(place.names(), ["report"]);
     place.write("other", new, "ours").unwrap();
@@ -204,20 +204,20 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
 #[test]
 fn what_somebody_else_continued_meanwhile_is_not_lost() {
     let continued = WriteOptions {
-        existing: Existing::Continued,
+        existing: ExistingFile::Continued,
         ..USUAL
     };
     for first in [None, Some("begun")] {
-        let place = Place::new();
+        let place = TestDirectory::new();
         if let Some(text) = first {
             place.write("record", continued, text).unwrap();
         }
         let location =
-            OutputLocation::find(Walker::ourselves(), &place.at("record"), continued).unwrap();
+            OutputLocation::find(Walker::current_user(), &place.at("record"), continued).unwrap();
         place.write("record", continued, "theirs").unwrap();
-        let refused = location.write(b"ours").unwrap().name_it().unwrap_err();
+        let refused = location.write(b"ours").unwrap().publish().unwrap_err();
         assert!(
-            matches!(&refused, Refused::For(why) if why.contains("try again")),
+            matches!(&refused, WriteError::For(why) if why.contains("try again")),
             "{refused:?}"
         );
         assert_eq!(fs::read(place.at("record")).unwrap(), b"theirs");
@@ -228,38 +228,40 @@ fn what_somebody_else_continued_meanwhile_is_not_lost() {
 /// Between the check and the write another user replaces the file, or its directory.
 #[test]
 fn an_exchange_meanwhile_leads_nowhere() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::create_dir(place.at("reports")).unwrap();
     let location =
-        OutputLocation::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
+        OutputLocation::find(Walker::current_user(), &place.at("reports/x"), USUAL).unwrap();
     fs::rename(place.at("reports"), place.at("before")).unwrap();
     fs::create_dir(place.at("precious")).unwrap();
     fs::write(place.at("precious/x"), "precious").unwrap();
     symlink("precious", place.at("reports")).unwrap();
-    location.write(b"ours").unwrap().name_it().unwrap();
+    location.write(b"ours").unwrap().publish().unwrap();
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.at("before/x")).unwrap(), b"ours");
 
-    let location = OutputLocation::find(Walker::ourselves(), &place.at("y"), USUAL).unwrap();
+    let location = OutputLocation::find(Walker::current_user(), &place.at("y"), USUAL).unwrap();
     let draft = location.write(b"ours").unwrap();
     symlink("precious/x", place.at("y")).unwrap();
-    assert!(draft.name_it().is_err());
+    assert!(draft.publish().is_err());
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
 }
 
 #[test]
 fn it_is_seen_beforehand_that_nothing_can_be_made_there() {
-    let place = Place::new();
-    assert!(OutputLocation::find(Walker::ourselves(), &place.at("none/report"), USUAL).is_err());
-    assert!(OutputLocation::find(Walker::ourselves(), Path::new("/proc/report"), USUAL).is_err());
-    drop(OutputLocation::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap());
+    let place = TestDirectory::new();
+    assert!(OutputLocation::find(Walker::current_user(), &place.at("none/report"), USUAL).is_err());
+    assert!(
+        OutputLocation::find(Walker::current_user(), Path::new("/proc/report"), USUAL).is_err()
+    );
+    drop(OutputLocation::find(Walker::current_user(), &place.at("report"), USUAL).unwrap());
     assert_eq!(place.names(), [""; 0], "a draft stays nowhere");
 }
 
 #[test]
 #[ignore = "needs root: files of somebody else"]
 fn a_script_is_not_written_where_somebody_else_rules() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let script = WriteOptions {
         runs: true,
         ..USUAL
@@ -267,9 +269,10 @@ fn a_script_is_not_written_where_somebody_else_rules() {
     place.write("setup.sh", script, "").unwrap();
     chown(place.0.path(), Some(4242), None).unwrap();
     assert!(
-        matches!(place.write("setup.sh", script, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
+        matches!(place.write("setup.sh", script, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
-    let location = OutputLocation::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap();
+    let location =
+        OutputLocation::find(Walker::current_user(), &place.at("report"), USUAL).unwrap();
     assert!(
         location
             .notice
@@ -280,7 +283,7 @@ fn a_script_is_not_written_where_somebody_else_rules() {
 #[test]
 #[ignore = "needs root: files of somebody else"]
 fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_why_not() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::set_permissions(place.0.path(), Permissions::from_mode(0o1777)).unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
     chown(place.at("report"), Some(4242), None).unwrap();
@@ -289,7 +292,7 @@ fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_
         gid: 4343,
     };
     assert!(
-        matches!(write(other, &place.at("report"), USUAL, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
+        matches!(write(other, &place.at("report"), USUAL, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
     place.write("report", USUAL, "ours").unwrap();
     assert_eq!(fs::metadata(place.at("report")).unwrap().uid(), 0);
@@ -297,7 +300,7 @@ fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_
 
 #[test]
 fn a_series_is_bounded_and_other_files_beside_it_stay() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for other in ["notes.json", "000001.json", "x-000001-a.json"] {
         fs::write(place.at(other), "theirs").unwrap();
     }
@@ -329,7 +332,7 @@ fn a_series_is_bounded_and_other_files_beside_it_stay() {
 #[test]
 fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
     for dates in [&["a"][..], &["a", "b", "c"]] {
-        let place = Place::new();
+        let place = TestDirectory::new();
         write_next(&place, "z", "0").unwrap();
         let text = |writer: usize| format!("{writer}").repeat(9000);
         let come = std::sync::atomic::AtomicU32::new(0);
@@ -368,13 +371,13 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
 /// A number that a killed writer took is passed over, and none follows the last.
 #[test]
 fn a_number_that_is_taken_is_passed_over() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::write(place.at(&series::draft_name(1)), "").unwrap();
     assert_eq!(write_next(&place, "a", "").unwrap(), "000002-a.json");
     fs::write(place.at("4294967295-a.json"), "").unwrap();
     let refused = write_next(&place, "a", "").unwrap_err();
     assert!(
-        matches!(&refused, Refused::For(why) if why.contains("no number follows")),
+        matches!(&refused, WriteError::For(why) if why.contains("no number follows")),
         "{refused:?}"
     );
     assert_eq!(place.names().len(), 3);
@@ -383,12 +386,12 @@ fn a_number_that_is_taken_is_passed_over() {
 #[test]
 #[ignore = "needs root: files of somebody else"]
 fn a_series_is_not_kept_in_a_directory_of_somebody_else() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     write_next(&place, "a", "").unwrap();
     chown(place.0.path(), Some(4242), None).unwrap();
     let refused = write_next(&place, "a", "").unwrap_err();
     assert!(
-        matches!(&refused, Refused::For(why) if why.contains("uid 4242")),
+        matches!(&refused, WriteError::For(why) if why.contains("uid 4242")),
         "{refused:?}"
     );
 }

@@ -1,17 +1,15 @@
-//! An option file that the user names: it describes a server that does not run, and nothing of one
-//! that may run.
+//! An option file named by the user describes a stopped server, never a running one.
 
 use std::path::Path;
 
 use super::*;
-use crate::unusable;
+use crate::config_argument_error;
 
 const FILE: &str = "/srv/conf/own.cnf";
 
-/// A MariaDB that is installed and does not run, with its data in /srv/db; the usual files say
-/// something else.
-fn stopped(lines: &[(&str, &str)]) -> Fake {
-    let fake = Fake::default()
+/// MariaDB, installed and stopped, with data in /srv/db; the standard files name another directory.
+fn stopped(lines: &[(&str, &str)]) -> FakeHost {
+    let fake = FakeHost::default()
         .answer(Question::Servers, "")
         .answer(Question::UserName(27), "mysql")
         .answer(
@@ -51,7 +49,7 @@ fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
         ("mysqld.innodb_flush_method", "fsync"),
     ]);
     for target in [None, Some("/srv/db")] {
-        let facts = look(&fake, &request(target));
+        let facts = collect(&fake, &request(target));
         for (name, expected) in [
             ("mysql.data_directory", "/srv/db /srv/conf/own.cnf:1"),
             ("mysql.running", "no /proc"),
@@ -62,13 +60,20 @@ fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
             ("mysql.innodb_flush_method", "fsync /srv/conf/own.cnf:3"),
             ("mysql.sync_binlog", "0 default of MariaDB 10.11"),
         ] {
-            assert_eq!(told(&facts, name), expected, "{name}: {}", shown(&facts));
+            assert_eq!(
+                value_and_source(&facts, name),
+                expected,
+                "{name}: {}",
+                displayed_text(&facts)
+            );
         }
-        assert_eq!(sentences(&facts), [] as [String; 0]);
+        assert_eq!(note_sentences(&facts), [] as [String; 0]);
     }
-    let asked = fake.asked();
+    let asked = fake.asked_questions();
     let as_whom = |question: &Question| match question {
-        Question::As(uid, inner) if inner.path().is_some_and(|path| path == Path::new(FILE)) => {
+        Question::AsUser(uid, inner)
+            if inner.path().is_some_and(|path| path == Path::new(FILE)) =>
+        {
             Some(*uid)
         }
         _ => None,
@@ -84,17 +89,20 @@ fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
 
 #[test]
 fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_not() {
-    let facts = look(
+    let facts = collect(
         &stopped(&[("mysqld.sync_binlog", "1")]),
         &request(Some("/srv/db")),
     );
     assert_eq!(
-        told(&facts, "mysql.sync_binlog"),
+        value_and_source(&facts, "mysql.sync_binlog"),
         "1 /srv/conf/own.cnf:1",
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
-    assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /srv/db");
+    assert_eq!(
+        value_and_source(&facts, "mysql.data_directory"),
+        "/srv/db /srv/db"
+    );
 
     let lines = [
         ("mysqld.datadir", "/srv/other"),
@@ -109,27 +117,27 @@ fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_no
         Question::Stat("/srv/other/ibdata1".into()),
         stat(0o100_660, 15, 5),
     );
-    let facts = look(&other, &request(Some("/srv/db")));
+    let facts = collect(&other, &request(Some("/srv/db")));
     assert!(
-        told(&facts, "mysql.sync_binlog").starts_with('?'),
+        value_and_source(&facts, "mysql.sync_binlog").starts_with('?'),
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
     assert_eq!(
         facts.value(&Subject::cluster("/srv/other"), &mysql::SYNC_BINLOG),
         Some(1)
     );
-    let says = sentences(&facts).join("\n");
+    let says = note_sentences(&facts).join("\n");
     assert!(
-        says.contains("names /srv/other as the data directory, so it says nothing of /srv/db"),
+        says.contains("names /srv/other as the data directory, so it does not apply to /srv/db"),
         "{says}"
     );
-    // Nobody's data lie there.
-    let facts = look(&stopped(&[("mysqld.datadir", "/srv/none")]), &request(None));
+    // There is no data directory.
+    let facts = collect(&stopped(&[("mysqld.datadir", "/srv/none")]), &request(None));
     assert!(
-        sentences(&facts)[0].contains("--mysql-defaults /srv/conf/own.cnf is not used"),
+        note_sentences(&facts)[0].contains("--mysql-defaults /srv/conf/own.cnf is not used"),
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
 }
 
@@ -142,16 +150,16 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
         "/srv/db/mysql",
         4,
     );
-    let facts = look(&runs, &request(Some("/srv/db")));
+    let facts = collect(&runs, &request(Some("/srv/db")));
     assert_eq!(
-        told(&facts, "mysql.sync_binlog"),
+        value_and_source(&facts, "mysql.sync_binlog"),
         "9 /etc/my.cnf:1",
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
-    let says = sentences(&facts).join("\n");
+    let says = note_sentences(&facts).join("\n");
     assert!(
-        says.contains("not used: a server runs on the data directory"),
+        says.contains("not used: a server is running on the data directory"),
         "{says}"
     );
 
@@ -161,17 +169,17 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
             .answer(Question::CommandLine(10), "")
             .answer(Question::Environment(10), "")
             .symlink("/proc/10/cwd", "/srv/db")
-            .refuse(Question::Tablespaces(10), MissKind::Denied);
-        let facts = look(&may, &request(Some("/srv/db")));
+            .refuse(Question::Tablespaces(10), HostErrorKind::Denied);
+        let facts = collect(&may, &request(Some("/srv/db")));
         assert!(
-            !told(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"),
+            !value_and_source(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"),
             "{servers} {}",
-            shown(&facts)
+            displayed_text(&facts)
         );
         assert!(
-            sentences(&facts)
+            note_sentences(&facts)
                 .iter()
-                .any(|says| says.contains("not used: a server may run")),
+                .any(|says| says.contains("not used: a server may be running")),
             "{servers}"
         );
     }
@@ -182,31 +190,34 @@ fn a_file_that_cannot_be_read_is_a_mistake_that_says_what_to_do() {
     let config = Question::Config(FILE.into(), Dialect::Mysql);
     for (kind, target, help) in [
         (
-            MissKind::Absent,
+            HostErrorKind::Absent,
             None,
             "name the file that the server is started with",
         ),
         (
-            MissKind::Denied,
+            HostErrorKind::Denied,
             None,
-            "name the data directory as the target",
+            "name the data directory as TARGET",
         ),
         (
-            MissKind::Denied,
+            HostErrorKind::Denied,
             Some("/srv/db"),
-            "let the owner of the data directory read it",
+            "give the owner of the data directory read access",
         ),
-        (MissKind::NotCollected, None, "walwise capture"),
-        (MissKind::Failed, None, "that can be read"),
+        (HostErrorKind::NotCollected, None, "walwise capture"),
+        (HostErrorKind::Failed, None, "readable configuration file"),
     ] {
         let fake = stopped(&[]).refuse(config.clone(), kind);
-        let says = unusable(&fake, &request(target)).unwrap();
+        let says = config_argument_error(&fake, &request(target)).unwrap();
         assert!(
             says.starts_with("cannot use /srv/conf/own.cnf for --mysql-defaults: refused; "),
             "{says}"
         );
         assert!(says.contains(help), "{says}");
     }
-    assert_eq!(unusable(&stopped(&[]), &request(None)), None);
-    assert_eq!(unusable(&stopped(&[]), &Request::default()), None);
+    assert_eq!(config_argument_error(&stopped(&[]), &request(None)), None);
+    assert_eq!(
+        config_argument_error(&stopped(&[]), &Request::default()),
+        None
+    );
 }

@@ -1,4 +1,4 @@
-//! The directories of a server's logs: from its files, from its own answer, and by its version.
+//! Log directories from files, from the server's answer, and by version.
 
 use super::*;
 
@@ -10,10 +10,10 @@ const DIRECTORIES: [&str; 5] = [
     "/srv/was",
 ];
 
-/// A MariaDB of this version with these lines, which says this of itself.
-fn of(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
+/// MariaDB of this version with these option lines and this answer.
+fn log_directories(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
     let version = MARIADB.replace("10.11.19", version);
-    let fake = saying(
+    let fake = with_reply(
         cnf(
             running("/usr/sbin/mariadbd", &version),
             "/etc/my.cnf",
@@ -21,7 +21,7 @@ fn of(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
         ),
         says,
     );
-    collect(
+    collect_all(
         &DIRECTORIES
             .iter()
             .fold(fake, |fake, path| directory(fake, path, 40)),
@@ -29,7 +29,10 @@ fn of(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
 }
 
 fn binlog(version: &str, lines: &[(&str, &str)]) -> String {
-    told(&of(version, lines, ""), "mysql.binlog_directory")
+    value_and_source(
+        &log_directories(version, lines, ""),
+        "mysql.binlog_directory",
+    )
 }
 
 /// MariaDB documentation, binlog_directory, which came with 12.3.1.
@@ -62,7 +65,7 @@ fn the_binary_log_lies_where_its_directory_is_set_in_versions_that_have_that() {
         binlog("12.3.1", &[("mysqld.log_bin", "/srv/log/x")]),
         "/srv/log /etc/my.cnf:1"
     );
-    // The server refuses two directories.
+    // The server refuses a directory in both settings.
     assert_eq!(
         binlog("12.3.1", &[("mysqld.log_bin", "/srv/log/x"), place]),
         "? malformed"
@@ -90,44 +93,50 @@ fn a_running_server_says_where_its_logs_are_and_a_line_that_says_so_too_is_named
         ("mysqld.innodb_undo_tablespaces", "0"),
     ];
     let said = "log_bin\tON\nlog_bin_basename\t/srv/log/x\ninnodb_log_group_home_dir\t/srv/redo/\n";
-    let facts = of("10.11.19", &lines, said);
+    let facts = log_directories("10.11.19", &lines, said);
     assert_eq!(
-        told(&facts, "mysql.binlog_directory"),
+        value_and_source(&facts, "mysql.binlog_directory"),
         "/srv/log /etc/my.cnf:1"
     );
     assert_eq!(
-        told(&facts, "mysql.redo_directory"),
+        value_and_source(&facts, "mysql.redo_directory"),
         "/srv/redo the server at /run/mysqld/mysqld.sock"
     );
-    let says = sentences(&facts).join("\n");
+    let says = note_sentences(&facts).join("\n");
     assert!(
         says.contains(
             "innodb_log_group_home_dir is /srv/was in /etc/my.cnf:2 and /srv/redo/ in the running server"
         ),
         "{says}"
     );
-    assert_eq!(sentences(&facts).len(), 1, "{says}");
-    let facts = of(
+    assert_eq!(note_sentences(&facts).len(), 1, "{says}");
+    let facts = log_directories(
         "12.3.1",
         &lines,
         "log_bin\tON\nbinlog_directory\t/srv/binlogs\n",
     );
     assert_eq!(
-        told(&facts, "mysql.binlog_directory"),
+        value_and_source(&facts, "mysql.binlog_directory"),
         "/srv/binlogs the server at /run/mysqld/mysqld.sock"
     );
-    let facts = of(
+    let facts = log_directories(
         "10.11.19",
         &[],
         "log_bin\tON\nlog_bin_basename\t/srv/log/x\n",
     );
     assert_eq!(
-        told(&facts, "mysql.binlog_directory"),
+        value_and_source(&facts, "mysql.binlog_directory"),
         "/srv/log the server at /run/mysqld/mysqld.sock"
     );
-    let facts = of("10.11.19", &lines, "log_bin\tOFF\n");
-    assert_eq!(told(&facts, "mysql.binlog_directory"), "? absent");
-    // What nothing sets is the data directory, as the server says too.
-    let facts = of("10.11.19", &[], "innodb_log_group_home_dir\t./\n");
-    assert_eq!(told(&facts, "mysql.redo_directory"), "/srv/db /proc/10/cwd");
+    let facts = log_directories("10.11.19", &lines, "log_bin\tOFF\n");
+    assert_eq!(
+        value_and_source(&facts, "mysql.binlog_directory"),
+        "? absent"
+    );
+    // Unset, it is the data directory, as the server reports too.
+    let facts = log_directories("10.11.19", &[], "innodb_log_group_home_dir\t./\n");
+    assert_eq!(
+        value_and_source(&facts, "mysql.redo_directory"),
+        "/srv/db /proc/10/cwd"
+    );
 }

@@ -1,12 +1,11 @@
-//! A configuration that the user names: it describes a server that does not run, and nothing of one
-//! that may run.
+//! A configuration named by the user describes a stopped server, never a running one.
 
 use super::*;
-use crate::unusable;
+use crate::config_argument_error;
 
 const FILE: &str = "/srv/conf/own.conf";
 
-fn named(fake: Fake, lines: &[(&str, &str)]) -> Fake {
+fn named(fake: FakeHost, lines: &[(&str, &str)]) -> FakeHost {
     let fake = conf(fake, FILE, lines);
     conf(fake, "/srv/conf/more.conf", &[("commit_delay", "7")])
 }
@@ -32,7 +31,7 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
         (&lines[1..], Some(DATA), "/srv/pg /srv/pg"),
     ] {
         let fake = named(stopped(), lines);
-        let facts = look(&fake, &request(target));
+        let facts = collect(&fake, &request(target));
         let line = lines.len() - 1;
         for (name, expected) in [
             ("pg.data_directory", source.to_owned()),
@@ -44,20 +43,29 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
                 "replica default of PostgreSQL 15".to_owned(),
             ),
         ] {
-            assert_eq!(told(&facts, name), expected, "{name}: {}", shown(&facts));
+            assert_eq!(
+                value_and_source(&facts, name),
+                expected,
+                "{name}: {}",
+                displayed_text(&facts)
+            );
         }
         let config = Question::Config(FILE.into(), Dialect::Postgres);
-        assert!(!fake.asked().contains(&config), "never as who we are");
         assert!(
-            fake.asked().contains(&Question::As(26, Box::new(config))),
+            !fake.asked_questions().contains(&config),
+            "never as who we are"
+        );
+        assert!(
+            fake.asked_questions()
+                .contains(&Question::AsUser(26, Box::new(config))),
             "as the owner of the data"
         );
-        assert_eq!(sentences(&facts), [] as [String; 0]);
+        assert_eq!(note_sentences(&facts), [] as [String; 0]);
     }
-    let facts = look(&named(stopped(), &lines[1..]), &request(None));
-    let says = sentences(&facts).join("\n");
+    let facts = collect(&named(stopped(), &lines[1..]), &request(None));
+    let says = note_sentences(&facts).join("\n");
     assert!(
-        says.contains("not used: it names no data_directory: name the directory"),
+        says.contains("not used: no data_directory in it: name the directory"),
         "{says}"
     );
 }
@@ -65,37 +73,37 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
 #[test]
 fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
     let lines = [("data_directory", DATA), ("fsync", "on")];
-    let facts = look(&named(running(), &lines), &request(Some(DATA)));
+    let facts = collect(&named(running(), &lines), &request(Some(DATA)));
     assert_eq!(
-        told(&facts, "pg.fsync"),
+        value_and_source(&facts, "pg.fsync"),
         "no /srv/pg/postgresql.conf:1",
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
-    let says = sentences(&facts).join("\n");
+    let says = note_sentences(&facts).join("\n");
     assert!(
-        says.contains("not used: a server runs on the data directory"),
+        says.contains("not used: a server is running on the data directory"),
         "{says}"
     );
 
     let out_of_sight = named(running(), &lines).answer(Question::Servers, "");
     let unreadable = named(running(), &lines).refuse(
         Question::Read(format!("{DATA}/postmaster.pid").into()),
-        MissKind::Denied,
+        HostErrorKind::Denied,
     );
     for fake in [out_of_sight, unreadable] {
-        let facts = look(&fake, &request(Some(DATA)));
+        let facts = collect(&fake, &request(Some(DATA)));
         assert!(
-            !told(&facts, "pg.fsync").contains("own.conf"),
+            !value_and_source(&facts, "pg.fsync").contains("own.conf"),
             "{}",
-            shown(&facts)
+            displayed_text(&facts)
         );
         assert!(
-            sentences(&facts)
+            note_sentences(&facts)
                 .iter()
-                .any(|says| says.contains("not used: a server may run")),
+                .any(|says| says.contains("not used: a server may be running")),
             "{}",
-            shown(&facts)
+            displayed_text(&facts)
         );
     }
 }
@@ -109,34 +117,37 @@ fn a_configuration_that_is_about_other_data_says_nothing_of_the_target() {
     .answer(Question::RealPath("/srv/other".into()), "/srv/other")
     .answer(Question::Stat("/srv/other".into()), stat(26))
     .file("/srv/other/PG_VERSION", "15\n");
-    let facts = look(&other, &request(Some(DATA)));
+    let facts = collect(&other, &request(Some(DATA)));
     assert_eq!(
-        told(&facts, "pg.fsync"),
+        value_and_source(&facts, "pg.fsync"),
         "no /srv/pg/postgresql.conf:1",
         "{}",
-        shown(&facts)
+        displayed_text(&facts)
     );
     assert_eq!(
         facts.value(&Subject::cluster("/srv/other"), &postgres::FSYNC),
         Some(true)
     );
     assert!(
-        sentences(&facts)[0].contains("so it says nothing of /srv/pg"),
+        note_sentences(&facts)[0].contains("so it does not apply to /srv/pg"),
         "{:?}",
-        sentences(&facts)
+        note_sentences(&facts)
     );
 }
 
 #[test]
 fn a_configuration_that_cannot_be_read_is_a_mistake() {
     let config = Question::Config(FILE.into(), Dialect::Postgres);
-    let fake = named(stopped(), &[]).refuse(config, MissKind::Absent);
-    let says = unusable(&fake, &request(Some(DATA))).unwrap();
+    let fake = named(stopped(), &[]).refuse(config, HostErrorKind::Absent);
+    let says = config_argument_error(&fake, &request(Some(DATA))).unwrap();
     assert!(
         says.starts_with(
             "cannot use /srv/conf/own.conf for --postgres-config: refused; name the file"
         ),
         "{says}"
     );
-    assert_eq!(unusable(&named(stopped(), &[]), &request(None)), None);
+    assert_eq!(
+        config_argument_error(&named(stopped(), &[]), &request(None)),
+        None
+    );
 }

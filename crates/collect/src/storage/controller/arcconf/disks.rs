@@ -1,24 +1,24 @@
-//! The disks below a volume of arcconf's, and their caches taken together.
+//! The member disks of arcconf's volumes, and the combined state of their caches.
 //!
-//! A volume names its members by serial number or by place; arcconf lists the disks elsewhere.
-//! Spares, disks that are ready or passed on, and those that have failed belong to no volume. A
-//! lost line must not make a volume's caches better: a disk in use that no member names may belong
-//! to each volume, and where a disk seems lost, every disk in use counts.
+//! A volume names its members by serial number or port; arcconf lists the disks elsewhere. Spare,
+//! ready, passed-through and failed disks belong to no volume. A lost line must not make a volume
+//! look safer: a disk in use that no member names may belong to any volume, and if a disk seems
+//! lost, every disk in use counts.
 
 use std::collections::BTreeMap;
 
 use super::super::fields::Fields;
-use super::super::said::{FieldReading, worst};
+use super::super::report::{FieldReading, worst};
 use crate::facts::catalog::controller::DiskCache;
 
-/// A disk: the number in its heading, and its fields.
+/// The number in its heading, and its fields.
 #[derive(Clone, Debug, Default)]
 pub struct PhysicalDisk {
     pub number: String,
     pub fields: Fields,
 }
 
-/// One line of a volume about a disk that it stands on.
+/// A volume's line about a member disk.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// `segment 0`, `device 4`, `group 0, segment 1`.
@@ -28,8 +28,8 @@ pub struct Member {
 }
 
 impl Member {
-    /// The members in a line: one in most versions, all in `Drive(s) (Channel,Device) : 0,0 0,1`;
-    /// none in any other line.
+    /// One member in most versions, all of them in `Drive(s) (Channel,Device) : 0,0 0,1`; none in
+    /// any other line.
     pub fn from_field((key, value): (String, String)) -> Vec<Self> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered = key
@@ -52,22 +52,22 @@ impl Member {
         }
     }
 
-    /// Whether the volume does without the member's disk.
-    fn is_void(&self) -> bool {
+    /// Whether the volume runs without this disk.
+    fn is_absent(&self) -> bool {
         let availability = self.value.to_ascii_lowercase();
         ["missing", "inconsistent", "failed", "defunct", "offline"]
             .iter()
             .any(|word| availability.starts_with(word))
     }
 
-    /// Index of the member's disk, when exactly one disk matches: by serial number, else by place.
-    fn among(&self, disks: &[PhysicalDisk]) -> Option<usize> {
-        let (serial, place) = (self.serial(), self.place());
-        let is_kin = |disk: &PhysicalDisk| Some(is_alike(serial?, disk.serial()?));
-        let by_serial = which(disks, |disk| is_kin(disk) == Some(true));
-        let by_place = which(disks, |disk| {
-            let is_there = place.is_some_and(|place| disk.places().contains(&Some(place)));
-            // A disk with another serial number is another disk, wherever it is.
+    /// Index of the only matching disk, by serial number, else by port.
+    fn disk_index(&self, disks: &[PhysicalDisk]) -> Option<usize> {
+        let (serial, place) = (self.serial(), self.port_address());
+        let is_kin = |disk: &PhysicalDisk| Some(is_same_serial(serial?, disk.serial()?));
+        let by_serial = matching_indices(disks, |disk| is_kin(disk) == Some(true));
+        let by_place = matching_indices(disks, |disk| {
+            let is_there = place.is_some_and(|place| disk.port_addresses().contains(&Some(place)));
+            // Another serial number is another disk, even at the same port.
             is_kin(disk) != Some(false) && (is_there || self.number() == Some(&disk.number))
         });
         match (by_serial.as_slice(), by_place.as_slice()) {
@@ -76,7 +76,7 @@ impl Member {
         }
     }
 
-    /// The number by which newer firmware names the disk.
+    /// Disk number, in newer firmware.
     fn number(&self) -> Option<&str> {
         self.key.strip_prefix("device ")
     }
@@ -85,12 +85,11 @@ impl Member {
         self.value
             .split_whitespace()
             .last()
-            .filter(|word| !word.ends_with(')') && is_identity(word))
+            .filter(|word| !word.ends_with(')') && is_unmasked_serial(word))
     }
 
-    /// Where the disk is plugged in: `(Connector:0, Device:1)`, `(Enclosure:0, Slot:1)`, `(0,1)`
-    /// for channel and device.
-    fn place(&self) -> Option<PortAddress> {
+    /// `(Connector:0, Device:1)`, `(Enclosure:0, Slot:1)`, or `(0,1)` for channel and device.
+    fn port_address(&self) -> Option<PortAddress> {
         let (_, inside) = self.value.split_once('(')?;
         let (inside, _) = inside.split_once(')')?;
         let parts: Vec<String> = inside
@@ -121,7 +120,6 @@ impl Member {
     }
 }
 
-/// What a disk is plugged into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PortKind {
     Connector,
@@ -130,7 +128,7 @@ enum PortKind {
     Channel,
 }
 
-/// Each kind, with arcconf's words for the unit and the port in it.
+/// arcconf's words for unit and port.
 const PORTS: [(PortKind, &str, &str); 4] = [
     (PortKind::Connector, "connector", "device"),
     (PortKind::Enclosure, "enclosure", "slot"),
@@ -138,25 +136,24 @@ const PORTS: [(PortKind, &str, &str); 4] = [
     (PortKind::Channel, "channel", "device"),
 ];
 
-/// Where a disk is plugged in: the kind of unit, its number, and the port's.
+/// Kind of unit, its number, and the port's number.
 type PortAddress = (PortKind, u32, u32);
 
-/// Whether a serial number tells one disk from another; people mask them with asterisks, hashes or
-/// one letter.
-fn is_identity(serial: &str) -> bool {
+/// Whether a serial number is real: people mask them with asterisks, hashes or one letter.
+fn is_unmasked_serial(serial: &str) -> bool {
     let mut letters = serial.chars().filter(char::is_ascii_alphanumeric);
     let first = letters.next();
     !serial.contains(['*', '#']) && letters.any(|letter| Some(letter) != first)
 }
 
-/// Whether two serial numbers are of one disk: some firmware cuts them off or adds to them.
-fn is_alike(one: &str, other: &str) -> bool {
+/// Some firmware truncates serial numbers or appends to them.
+fn is_same_serial(one: &str, other: &str) -> bool {
     const ENOUGH: usize = 8;
     let begins = |short: &str, long: &str| short.len() >= ENOUGH && long.starts_with(short);
     !one.is_empty() && (one == other || begins(one, other) || begins(other, one))
 }
 
-fn which(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Vec<usize> {
+fn matching_indices(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Vec<usize> {
     disks
         .iter()
         .enumerate()
@@ -166,15 +163,15 @@ fn which(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Vec<usiz
 }
 
 impl PhysicalDisk {
-    /// The serial number, unless it is missing or masked.
+    /// `None` if missing or masked.
     fn serial(&self) -> Option<&str> {
         self.fields
             .get("serial number")
-            .filter(|serial| is_identity(serial))
+            .filter(|serial| is_unmasked_serial(serial))
     }
 
-    /// Its places, as far as they are printed: connector, enclosure or backplane, and channel.
-    fn places(&self) -> [Option<PortAddress>; 2] {
+    /// Its printed addresses: connector, enclosure or backplane; and channel.
+    fn port_addresses(&self) -> [Option<PortAddress>; 2] {
         [self.location(), self.channel()]
     }
 
@@ -198,8 +195,7 @@ impl PhysicalDisk {
 
     fn channel(&self) -> Option<PortAddress> {
         let text = self.fields.get("reported channel,device")?;
-        // The key of newer versions has a colon of its own:
-        // `Reported Channel,Device(T:L) : 0,1(1:0)`.
+        // In newer versions the key contains a colon:
         let text = text
             .rsplit_once(": ")
             .map_or(text, |(_, address)| address)
@@ -212,9 +208,9 @@ impl PhysicalDisk {
         ))
     }
 
-    /// Whether it is no disk: an enclosure, a tape. A sentence below its heading says what it is,
-    /// and it has no state.
-    fn is_something_else(&self) -> bool {
+    /// Whether it is no disk but an enclosure or tape: `Device is a …` names another kind, and it
+    /// has no state.
+    fn is_not_a_disk(&self) -> bool {
         let has = |words: &str| self.fields.has(words);
         let of_disks = [
             "device is a hard drive",
@@ -234,16 +230,16 @@ impl PhysicalDisk {
             .to_ascii_lowercase()
     }
 
-    /// Whether it holds nothing any more.
-    fn is_dead(&self) -> bool {
+    /// Whether it has failed or is missing.
+    fn has_failed(&self) -> bool {
         let state = self.state();
         ["failed", "defunct", "dead", "missing", "offline"]
             .iter()
             .any(|word| state.starts_with(word))
     }
 
-    /// Whether a volume may use it, as far as its state says.
-    fn may_hold(&self) -> bool {
+    /// Whether its state allows a volume to use it.
+    fn may_hold_data(&self) -> bool {
         let state = self.state();
         let is_free = ["ready", "raw", "available", "unassigned"]
             .iter()
@@ -251,16 +247,15 @@ impl PhysicalDisk {
         let is_other = ["spare", "jbod", "pass through", "pass-through"]
             .iter()
             .any(|word| state.contains(word));
-        !(is_free || is_other || self.is_dead())
+        !(is_free || is_other || self.has_failed())
     }
 
     fn cache(&self) -> FieldReading<DiskCache> {
-        self.fields.said("write cache", setting)
+        self.fields.parse_value("write cache", parse_cache_setting)
     }
 }
 
-/// The setting of a cache, from its word.
-pub fn setting(word: &str) -> Option<DiskCache> {
+pub fn parse_cache_setting(word: &str) -> Option<DiskCache> {
     match word {
         word if word.starts_with("disabled") => Some(DiskCache::Off),
         word if word.starts_with("enabled") => Some(DiskCache::On),
@@ -269,30 +264,30 @@ pub fn setting(word: &str) -> Option<DiskCache> {
     }
 }
 
-/// The disks of a controller, and which of them volumes name.
+/// The disks of a controller, and which of them are members of volumes.
 pub struct DiskInventory {
     disks: Vec<PhysicalDisk>,
     named: Vec<bool>,
-    /// Whether more members match no disk than disks match no member.
+    /// More members than disks are unmatched.
     is_short: bool,
 }
 
 impl DiskInventory {
-    /// All disks, with the members of all volumes.
+    /// `members` are those of each volume.
     pub fn new(disks: Vec<PhysicalDisk>, members: &[&[Member]]) -> Self {
         let disks: Vec<PhysicalDisk> = disks
             .into_iter()
-            .filter(|disk| !disk.is_something_else())
+            .filter(|disk| !disk.is_not_a_disk())
             .collect();
         let mut named = vec![false; disks.len()];
-        // Volumes may share a disk, and then name it in the same words.
+        // Volumes that share a disk print the same member line.
         let mut unmatched: BTreeMap<&str, usize> = BTreeMap::new();
         for volume in members {
             let mut own: BTreeMap<&str, usize> = BTreeMap::new();
             for member in *volume {
-                match member.among(&disks).and_then(|at| named.get_mut(at)) {
+                match member.disk_index(&disks).and_then(|at| named.get_mut(at)) {
                     Some(is_named) => *is_named = true,
-                    None if member.is_void() => {}
+                    None if member.is_absent() => {}
                     None => *own.entry(&member.value).or_default() += 1,
                 }
             }
@@ -304,7 +299,7 @@ impl DiskInventory {
         let loose = disks
             .iter()
             .zip(&named)
-            .filter(|(disk, is_named)| !**is_named && disk.may_hold())
+            .filter(|(disk, is_named)| !**is_named && disk.may_hold_data())
             .count();
         let is_short = unmatched.values().sum::<usize>() > loose;
         Self {
@@ -314,35 +309,34 @@ impl DiskInventory {
         }
     }
 
-    /// Whether any of them has a line about its cache; newer firmware often prints only the common
-    /// policy.
-    pub fn tell(&self) -> bool {
+    /// Whether any disk has a cache line; newer firmware often prints only the common policy.
+    pub fn has_cache_lines(&self) -> bool {
         self.disks.iter().any(|disk| disk.fields.has("write cache"))
     }
 
-    /// The caches of the disks below a volume, taken together. Where it is not known which its
-    /// disks are, each that may be one counts.
-    pub fn of(&self, members: &[Member]) -> FieldReading<DiskCache> {
+    /// The combined cache state of a volume's members. If they are uncertain, every possible member
+    /// counts.
+    pub fn cache_of_members(&self, members: &[Member]) -> FieldReading<DiskCache> {
         let own: Vec<usize> = members
             .iter()
-            .filter_map(|member| member.among(&self.disks))
+            .filter_map(|member| member.disk_index(&self.disks))
             .collect();
         let unmatched = members
             .iter()
-            .find(|member| !member.is_void() && member.among(&self.disks).is_none());
+            .find(|member| !member.is_absent() && member.disk_index(&self.disks).is_none());
         let lost = unmatched.filter(|_| self.is_short);
         let any = lost.is_some() || own.is_empty();
         let may_be_own = |at: usize, disk: &PhysicalDisk, is_named: bool| {
             if own.contains(&at) {
-                !disk.is_dead()
+                !disk.has_failed()
             } else {
-                disk.may_hold() && (any || !is_named)
+                disk.may_hold_data() && (any || !is_named)
             }
         };
         let caches = self.disks.iter().zip(&self.named).enumerate();
         let caches = caches.filter(|(at, (disk, is_named))| may_be_own(*at, disk, **is_named));
         let gap = lost
-            .map(|member| FieldReading::disputed(format!("no disk is known as `{}`", member.key)));
+            .map(|member| FieldReading::conflicting(format!("no disk matches `{}`", member.key)));
         let caches: Vec<FieldReading<DiskCache>> = caches
             .map(|(_, (disk, _))| disk.cache())
             .chain(gap)

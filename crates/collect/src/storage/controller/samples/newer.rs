@@ -2,7 +2,7 @@
 //! project-machine/disko (mpi3mr), SmartRAID under arcconf after glensc/nagios-plugin-check_raid
 //! (t/data/arcconf) and project-machine/disko (smartpqi).
 //!
-//! Also two volumes of one older controller, one of them on disks whose caches are on.
+//! Also two volumes of an older controller, one on disks with caches on.
 
 pub const STORCLI2_ALL: &str = r#"{
 "Controllers":[
@@ -197,8 +197,7 @@ maxCache information
 Command completed successfully.
 ";
 
-/// Disks 0 and 1 are volume 0's and write through; 2 and 3 are volume 1's and do not; 4 is nobody's
-/// and does not either.
+/// Disks 0 and 1 (volume 0) write through; 2 and 3 (volume 1) and the unused 4 do not.
 pub const ARCCONF_TWO: &str = "\
 Controllers found: 1
 ----------------------------------------------------------------------

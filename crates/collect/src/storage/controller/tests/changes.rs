@@ -1,12 +1,12 @@
-//! Every state of a battery and every policy, each as a single change to a healthy machine.
+//! Every battery state and every policy, each as one change to a healthy host.
 
 use super::super::samples::*;
 use super::machine::Machine;
 
-/// The last device of arcconf's answer, which is no disk.
+/// The last device in arcconf's answer, not a disk.
 const ENCLOSURE: &str = "         Device is an Enclosure services device\n";
 
-/// The same place with a disk in this state, whose cache is on.
+/// A disk in this state with its cache on, in place of the enclosure.
 macro_rules! other_disk {
     ($state:literal) => {
         concat!(
@@ -17,15 +17,15 @@ macro_rules! other_disk {
     };
 }
 
-/// The heading that follows those on which arcconf prints the policy for the caches of all disks.
+/// The heading after the sections in which arcconf may print the common disk cache policy.
 const VERSION: &str = "Controller Version Information";
 
-/// arcconf's lines for newer backup units, where older ones have a single line.
+/// arcconf's lines for newer backup units; older ones have a single line.
 const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
    Non-Volatile Storage Status              : Ready
    Supercap Status                          : Ready";
 
-/// Single-word changes to a healthy machine: old text, new text, index of the fact, its word.
+/// Changes to a healthy host: old text, new text, index of the fact, its value.
 pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
     let (storcli, megacli, ssacli, arcconf) = (
         Machine::storcli(),
@@ -99,7 +99,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("\"BBU Status\" : 0", "\"BBU Status\" : \"NA\"", 0, "?"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "degraded"),
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Faulty\"", 0, "failed"),
-            // It has no battery and lists one.
+            // Battery absent, but listed.
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"", 0, "?"),
             ("RWBD", "NRWTD", 2, "write through"),
             ("RWBD", "NRWTD", 1, "write back"),
@@ -107,7 +107,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("RWBD", "RAWBD", 2, "write back"),
             ("RWBD", "RAWBD", 3, "stays"),
             ("RWBD", "RFWBC", 1, "always write back"),
-            // Old versions read ahead adaptively.
+            // Old versions have adaptive read-ahead.
             ("RWBD", "RaWBD", 1, "write back"),
             ("RWBD", "RaWBD", 2, "write back"),
             ("RWBD", "WBD", 1, "?"),
@@ -146,7 +146,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 "disk default",
             ),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"?\"", 4, "?"),
-            // An SSD that caches for the volume.
+            // A CacheCade SSD.
             (
                 "\"Cache\" : \"RWBD\"",
                 "\"Cache\" : \"RWBD\", \"Cac\" : \"-\"",
@@ -461,7 +461,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 2,
                 "write through",
             ),
-            // hpacucli's words for the same, before there were others.
+            // hpacucli's older words for the same.
             (
                 "Cache Ratio: 10% Read / 90% Write",
                 "Accelerator Ratio: 100% Read / 0% Write",
@@ -487,7 +487,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 "write through",
             ),
             ("Caching:  Enabled", "Array Accelerator: Perhaps", 1, "?"),
-            // One line where there should be two.
+            // One line instead of two.
             (
                 "Disk Name: /dev/sda\n         Mount",
                 "Disk Name: /dev/sda          Mount",
@@ -600,7 +600,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "?",
             ),
-            // Whatever else hangs on the controller decides nothing, unless a volume may use it.
+            // Other devices of the controller do not count, unless a volume may use them.
             (
                 "Device is an Enclosure services device",
                 "Device is an Enclosure",
@@ -627,8 +627,8 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "off",
             ),
-            // The setting for all disks stands with the controller, or since 2017 with its cache;
-            // it may leave them alone.
+            // The common policy is in the controller's section, or since 2017 in its cache's; it
+            // may leave disks alone.
             (
                 "Installed memory",
                 "Global Physical Device Write Cache Policy: Enabled\n   Installed memory",
@@ -659,8 +659,8 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "off",
             ),
-            // A member that matches no disk: those that match still count, and so does every disk
-            // that it may be.
+            // A member without a matching disk: matching ones still count, and so does every
+            // possible disk.
             (
                 "Connector:0, Device:0)             Z1P35ABC",
                 "Port 7) Z9Z99XYZ",
@@ -684,15 +684,14 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "learning",
             ),
-            // Which disks are the volume's: by serial number, by place where that is hidden, and
-            // never by guessing.
+            // A volume's disks: by serial number, by port if that is masked, never guessed.
             (
                 "2)             Z1P34AC2",
                 "1)             Z1P34951",
                 4,
                 "on",
             ),
-            // One member is left, and one disk that no volume names.
+            // One unmatched member, and one disk that no volume names.
             ("Connector 0, Device 1", "Connector 0, Device 7", 4, "off"),
             (
                 "Disabled (write-through)\n      Device #2",
@@ -700,7 +699,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "on",
             ),
-            // Disks that no volume uses do not decide; one that may be in use does.
+            // Unused disks do not count; one that may be in use does.
             (": Ready", ": Global Hot-Spare", 4, "off"),
             (": Ready", ": Defunct", 4, "off"),
             (": Ready", ": Failed", 4, "off"),
@@ -719,14 +718,14 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
         &Machine::arcconf_two("0:0:1:0"),
         &[
             ("Connector 0, Device 4", "Connector 0, Device 4", 4, "on"),
-            // A member that matches no disk takes nothing from what the other one says.
+            // A member without a matching disk does not hide the other's state.
             (
                 "3)             Z1P34JK3",
                 "9)             Z9Z99XYZ",
                 4,
                 "on",
             ),
-            // Its own disks are somewhere else, and those that no volume names are not.
+            // Its own disks are at other ports; disks that no volume names are not.
             (
                 "Enabled (write-back)\n      Device #3",
                 "Disabled (write-through)\n      Device #3",
@@ -739,7 +738,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
     rows
 }
 
-/// The same of the newer controllers.
+/// For the newer controllers.
 fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
     let smartraid = [
         (

@@ -1,14 +1,14 @@
-//! A machine with one disk behind a controller, whose tool gives the answers set here.
+//! A host with one disk behind a controller, whose tool gives these answers.
 
 use super::super::samples::*;
-use super::super::{COLLECTOR, WORDS};
+use super::super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, KeyInfo, Source, Subject};
 use crate::host::{Question, Tool};
-use crate::testing::Fake;
+use crate::testing::FakeHost;
 
-/// A machine with the disk sda, and what its controller's tool answers to each command.
+/// A host with the disk sda, and the answers of its controller's tool.
 #[derive(Clone)]
 pub struct Machine {
     pub driver: &'static str,
@@ -35,7 +35,7 @@ impl Machine {
         }
     }
 
-    /// The JSON names no module, the tables do.
+    /// Only the tables have the battery module.
     pub fn storcli_tables(part: &'static str, table: &str) -> Self {
         let mut machine = Self::storcli();
         let without = STORCLI_ALL.replace("\"Cachevault_Info\"", "\"Other\"");
@@ -126,7 +126,7 @@ impl Machine {
         }
     }
 
-    /// A controller with two volumes, of which sda is this one.
+    /// A controller with two volumes; `address` decides which one sda is.
     pub fn arcconf_two(address: &'static str) -> Self {
         Self {
             address,
@@ -149,8 +149,8 @@ impl Machine {
         ]
     }
 
-    /// The same with a text replaced wherever it stands; it has to stand somewhere.
-    pub fn but(mut self, old: &str, new: &str) -> Self {
+    /// Replaces a text everywhere; fails if it does not occur.
+    pub fn with_replaced(mut self, old: &str, new: &str) -> Self {
         assert!(
             self.answers.iter().any(|(.., answer)| answer.contains(old)),
             "nothing says {old}"
@@ -166,12 +166,12 @@ impl Machine {
         self
     }
 
-    pub fn host(&self) -> Fake {
+    pub fn host(&self) -> FakeHost {
         let place = format!(
             "../../devices/pci0000:00/0000:00:01.0/0000:02:00.0/host0/target0:2:0/{}/block/sda",
             self.address
         );
-        let fake = Fake::default()
+        let fake = FakeHost::default()
             .symlink("/sys/class/block/sda", &place)
             .file(
                 "/sys/class/block/sda/device/wwid",
@@ -185,35 +185,34 @@ impl Machine {
             })
     }
 
-    /// The facts of earlier collectors.
     pub fn bare_facts(&self, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
-        facts.know(
+        facts.insert_known(
             &Subject::host(),
             &machine::PRIVILEGED,
             privileged,
             Source::Assumed,
         );
-        facts.know(
+        facts.insert_known(
             &disk,
             &device::KIND,
             device::DeviceKind::Disk,
             Source::Assumed,
         );
-        facts.know(
+        facts.insert_known(
             &disk,
             &device::DRIVER,
             self.driver.to_owned(),
             Source::Assumed,
         );
-        facts.know(
+        facts.insert_known(
             &disk,
             &device::MODEL,
             self.model.to_owned(),
             Source::Assumed,
         );
-        facts.know(&disk, &device::PATH, "/dev/sda".to_owned(), Source::Assumed);
+        facts.insert_known(&disk, &device::PATH, "/dev/sda".to_owned(), Source::Assumed);
         facts
     }
 
@@ -223,21 +222,20 @@ impl Machine {
         facts
     }
 
-    pub fn words(&self) -> [String; 5] {
-        words(&self.facts(&Request::default(), true))
+    pub fn columns(&self) -> [String; 5] {
+        controller_columns(&self.facts(&Request::default(), true))
     }
 }
 
-/// The facts about sda: battery, policy, policy in force, on battery failure, disk cache. `?` is
-/// unknown.
-pub fn words(facts: &FactSet) -> [String; 5] {
+/// Of sda: battery, policy, current policy, on battery failure, disk cache; `?` is unknown.
+pub fn controller_columns(facts: &FactSet) -> [String; 5] {
     let told = |key: &KeyInfo| {
         facts
             .reading(&Subject::device("sda"), key.id)
             .value()
             .map(ToString::to_string)
     };
-    WORDS.map(|key| told(key).unwrap_or("?".to_owned()))
+    REPORTED_FACTS.map(|key| told(key).unwrap_or("?".to_owned()))
 }
 
 pub const HEALTHY: [&str; 5] = [

@@ -1,26 +1,24 @@
-//! Public samples of every tool, each with the facts that a person reads in it: the battery of
-//! every controller; the configured policy, policy in force, behaviour on battery failure, and disk
-//! caches of every volume.
+//! Public samples of every tool with the expected facts: battery of every controller; configured
+//! and current policy, behaviour on battery failure, and disk caches of every volume.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::super::said::{Adapter, FieldReading};
+use super::super::report::{Adapter, FieldReading};
 use super::super::{arcconf, megacli, ssacli, storcli, storcli2};
 use crate::facts::Choice;
 
-/// The folder of the samples.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/storage/controller/samples/public")
 }
 
-/// The files with a tool's answers, and the expected reading. `?` stands for a gap.
+/// Files with a tool's answers, and the expected values; `?` is unknown.
 type Row = (&'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip] // a volume is a line
 const SAMPLES: &[Row] = &[
     (&["arcconf-getconfig-a.txt"], &[
-        // The mode is *Not supported*, and what that does nobody says.
+        // The mode is *Not supported*, which is not documented.
         "1: battery absent",
         "logical device 0: set ?, now ?, without battery ?, disks off",
     ]),
@@ -33,9 +31,9 @@ const SAMPLES: &[Row] = &[
         "logical device 0 /dev/sda: set write back, now write back, without battery write through, disks disk default",
         "logical device 1 /dev/sdb: set write back, now write back, without battery write through, disks disk default",
     ]),
-    // The output of another command, which walwise does not run: nothing in it counts as an answer.
+    // The output of a command that walwise does not run: nothing in it counts.
     (&["arcconf-getstatus-b.txt"], &["1: battery ?"]),
-    // The same: a status without a count, and two storage systems elsewhere.
+    // Likewise: a status without a count, and two external storage systems.
     (&["hpacucli-ctrl-all-show-status-a.txt"], &["Smart Array P400i in Slot 0 (Embedded): battery ?"]),
     (&["hpacucli-ctrl-all-show-status-b.txt"], &[
         "Smart Array P840 in Slot 1 (HBA Mode): battery ?",
@@ -45,7 +43,7 @@ const SAMPLES: &[Row] = &[
         "slot 0: battery ?",
         "logical drive 1: set ?, now ?, without battery ?, disks ?",
     ]),
-    // The state in one word is empty.
+    // The one-word state is empty.
     (&["megacli-LDInfo-a.txt", "megacli-AdpBbuCmd-a.txt"], &[
         "0: battery ?",
         "VD 0: set write back, now write back, without battery write through, disks disk default",
@@ -56,7 +54,7 @@ const SAMPLES: &[Row] = &[
         "VD 1: set write back, now write back, without battery write through, disks disk default",
         "VD 6: set write back, now write back, without battery write through, disks disk default",
     ]),
-    // It fell back.
+    // The cache fell back to write through.
     (&["megacli-LDInfo-old-spelling.txt"], &[
         "0: battery ?",
         "VD 0: set write back, now write through, without battery write through, disks disk default",
@@ -70,7 +68,7 @@ const SAMPLES: &[Row] = &[
         "slot 0: battery healthy, at 0:92:0:0",
         "logical drive 1 /dev/sda: set always write back, now write back, without battery stays, disks on",
     ]),
-    // The configured policy is in the other answer, which is missing here.
+    // The configured policy is in the other answer, which this sample lacks.
     (&["storcli-cALL-show-all-J.json"], &[
         "0: battery healthy, at 0:2:0:0",
         "VD 0: set ?, now write back, without battery ?, disks disk default",
@@ -89,7 +87,6 @@ fn read(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The parsed answers of a tool.
 fn parsed(files: &[&str]) -> Vec<Adapter> {
     let first = read(files[0]);
     let second = files.get(1).map(|name| read(name)).unwrap_or_default();
@@ -104,8 +101,7 @@ fn parsed(files: &[&str]) -> Vec<Adapter> {
     }
 }
 
-/// Adds the slot below a heading that alone contains it, as in the output of the command that
-/// walwise runs.
+/// Adds the slot line below a heading that contains it, as in the command that walwise runs.
 fn hpacucli(answer: &[u8]) -> Vec<Adapter> {
     let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
     let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();
@@ -116,11 +112,10 @@ fn hpacucli(answer: &[u8]) -> Vec<Adapter> {
     }
 }
 
-fn word<T: Choice>(said: &FieldReading<T>) -> &'static str {
-    said.is().map_or("?", Choice::word)
+fn field_text<T: Choice>(said: &FieldReading<T>) -> &'static str {
+    said.value().map_or("?", Choice::as_str)
 }
 
-/// A controller and its volumes in the notation of [`Row`].
 fn notes(adapter: &Adapter) -> Vec<String> {
     let at = adapter
         .pci
@@ -128,7 +123,7 @@ fn notes(adapter: &Adapter) -> Vec<String> {
     let head = format!(
         "{}: battery {}{}",
         adapter.name,
-        word(&adapter.battery),
+        field_text(&adapter.battery),
         at.unwrap_or_default()
     );
     let volumes = adapter.volumes.iter().map(|volume| {
@@ -140,10 +135,10 @@ fn notes(adapter: &Adapter) -> Vec<String> {
         format!(
             "{}{node}: set {}, now {}, without battery {}, disks {}",
             volume.name,
-            word(&volume.policy),
-            word(&volume.in_force),
-            word(&volume.on_failure),
-            word(&volume.disk_cache),
+            field_text(&volume.policy),
+            field_text(&volume.in_force),
+            field_text(&volume.on_failure),
+            field_text(&volume.disk_cache),
         )
     });
     std::iter::once(head).chain(volumes).collect()

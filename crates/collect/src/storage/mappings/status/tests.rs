@@ -1,14 +1,14 @@
-//! Every state of every target, in the words of the kernel's documents and sources.
+//! Every state of every target, by the kernel's documents and sources.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::host::Tool;
-use crate::host::redact::{mapper_targets, printed};
+use crate::host::redact::{mapper_targets, program_output};
 
 const POOL: &str = "discard_passdown queue_if_no_space";
 
-/// A status, and its state, what has failed, and what lags.
+/// Status, state, failed members, lagging members.
 fn cases() -> Vec<(
     String,
     &'static str,
@@ -246,16 +246,17 @@ fn read(line: &str) -> Option<TargetStatus> {
     parse(target, &words.split_ascii_whitespace().collect::<Vec<_>>())
 }
 
-/// Each status is read from what leaves of it.
+/// Each status is parsed from its redacted form.
 #[test]
 fn every_state_of_every_target() {
     for (line, state, failed, lagging) in cases() {
         let text = format!("x: 0 8 {line}\n").into_bytes();
-        let kept = String::from_utf8(printed(Tool::Dmsetup, &["status".to_owned()], text)).unwrap();
+        let kept =
+            String::from_utf8(program_output(Tool::Dmsetup, &["status".to_owned()], text)).unwrap();
         let status = kept.strip_prefix("x: ").and_then(|kept| read(kept.trim()));
         let status = status.unwrap_or_else(|| panic!("{line}: {kept}"));
         assert_eq!(
-            (status.state.word(), status.failed.as_slice()),
+            (status.state.as_str(), status.failed.as_slice()),
             (state, strings(failed).as_slice()),
             "{line}"
         );
@@ -263,7 +264,7 @@ fn every_state_of_every_target() {
     }
     for state in MappingState::ALL {
         assert!(
-            cases().iter().any(|(_, word, ..)| *word == state.word()),
+            cases().iter().any(|(_, word, ..)| *word == state.as_str()),
             "no case for {state}"
         );
     }
@@ -277,7 +278,7 @@ fn every_state_of_every_target() {
     }
 }
 
-/// What leaves of a status is what is read here.
+/// Redaction keeps exactly what the parser reads.
 #[test]
 fn targets_with_a_state_are_those_whose_status_leaves() {
     for (target, leaves) in mapper_targets() {
@@ -329,7 +330,7 @@ fn a_status_without_its_end_or_with_another_word_is_unknown() {
 }
 
 proptest! {
-    /// No status of which words are lost at the end is better than the whole one.
+    /// A truncated status is never better than the complete one.
     #[test]
     fn what_is_cut_off_makes_nothing_better(which in 0usize..66, keep in 0usize..40) {
         let cases = cases();

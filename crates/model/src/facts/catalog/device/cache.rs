@@ -1,5 +1,5 @@
-//! The caches of disks: a disk's own statement, the view of its driver and its queue, its warnings,
-//! and the conclusions from all of these.
+//! Caches of disks: the disk's own report, the view of driver and kernel, warnings, and the
+//! conclusions from all of these.
 
 use crate::facts::choice;
 
@@ -10,7 +10,7 @@ choice! {
         Volatile = "volatile",
         /// Kernel and disk disagree.
         Contradictory = "contradictory",
-        /// Cannot be said.
+        /// Not known.
         Unknown = "unknown",
         /// It keeps what it holds: a healthy battery or flash module.
         Protected = "protected",
@@ -21,12 +21,11 @@ choice! {
 
 impl Cache {
     /// Whether it is known to lose what it holds.
-    pub fn forgets(self) -> bool {
+    pub fn is_volatile(self) -> bool {
         matches!(self, Self::Volatile)
     }
 
-    /// Whether what it is could not be settled.
-    pub fn is_open(self) -> bool {
+    pub fn is_unknown(self) -> bool {
         matches!(self, Self::Unknown)
     }
 
@@ -35,7 +34,6 @@ impl Cache {
         matches!(self, Self::Protected | Self::None)
     }
 
-    /// Whether a healthy battery or flash module keeps what it holds.
     pub fn is_protected(self) -> bool {
         matches!(self, Self::Protected)
     }
@@ -47,7 +45,7 @@ choice! {
 }
 
 choice! {
-    /// What a disk told its driver (`sd_cache_types` in drivers/scsi/sd.c).
+    /// What a disk reported to its driver (`sd_cache_types` in drivers/scsi/sd.c).
     pub enum CacheType {
         WriteThrough = "write through",
         WriteBack = "write back",
@@ -62,29 +60,28 @@ choice! {
 }
 
 impl WriteCache {
-    /// Whether the kernel takes the cache for one that holds writes.
+    /// Whether the kernel sees a cache that holds writes.
     pub fn is_write_back(self) -> bool {
         matches!(self, Self::WriteBack)
     }
 }
 
 impl CacheType {
-    /// Whether a disk told its driver of a cache that holds writes.
+    /// Whether the disk reported a cache that holds writes.
     pub fn holds_writes(self) -> bool {
         matches!(self, Self::WriteBack | Self::WriteBackNoRead)
     }
 }
 
 impl DriveCache {
-    /// Whether it is on.
     pub fn is_on(self) -> bool {
         matches!(self, Self::On)
     }
 }
 
 choice! {
-    /// A bit of an NVMe controller's critical warning. The list of warnings takes other words too:
-    /// there are bits that nobody has given a meaning yet.
+    /// A bit of an NVMe controller's critical warning. The list of warnings can hold other words:
+    /// some bits have no meaning yet.
     pub enum NvmeWarning {
         SpareLow = "spare low",
         Temperature = "temperature",
@@ -96,8 +93,8 @@ choice! {
 }
 
 choice! {
-    /// The capacitor behind a drive's memory, by the drive's own word (OCP Datacenter NVMe SSD
-    /// Specification, *SMART / Health Information Extended*, Capacitor Health).
+    /// State of the capacitor behind a drive's memory, as the drive reports it (OCP Datacenter NVMe
+    /// SSD Specification, *SMART / Health Information Extended*, Capacitor Health).
     pub enum Capacitor {
         /// At least as much as it had to hold when the drive was made.
         Healthy = "healthy",
@@ -113,7 +110,6 @@ choice! {
 }
 
 impl Capacitor {
-    /// Whether it holds all that it should.
     pub fn is_healthy(self) -> bool {
         matches!(self, Self::Healthy)
     }

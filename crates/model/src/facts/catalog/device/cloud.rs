@@ -1,9 +1,9 @@
-//! The clouds' services that a disk can be.
+//! Cloud services behind a disk.
 
 use crate::facts::choice;
 
 choice! {
-    /// Which cloud service a disk is.
+    /// Cloud service behind a disk.
     pub enum Cloud {
         AmazonEbs = "Amazon Elastic Block Store",
         AmazonInstanceStore = "Amazon EC2 instance store",

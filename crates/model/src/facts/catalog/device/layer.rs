@@ -13,7 +13,7 @@ choice! {
 }
 
 impl ArrayLevel {
-    /// Whether its members lie one behind the other.
+    /// Whether its members are concatenated.
     pub fn is_linear(self) -> bool {
         matches!(self, Self::Linear)
     }
@@ -23,7 +23,7 @@ impl ArrayLevel {
         matches!(self, Self::Raid4 | Self::Raid5 | Self::Raid6)
     }
 
-    /// Whether it spreads what is written over its members by chunks.
+    /// Whether writes are spread over its members in chunks.
     pub fn is_striped(self) -> bool {
         matches!(
             self,
@@ -31,9 +31,9 @@ impl ArrayLevel {
         )
     }
 
-    /// How many of its members it can do without; nothing where it has no copies. A RAID 10 can
-    /// lose more than one where none of them holds the copy of another, which is not told.
-    pub fn spares(self, members: u64) -> Option<u64> {
+    /// How many members it can lose; `None` without redundancy. A RAID 10 can lose more than one if
+    /// none holds the copy of another, which is not reported.
+    pub fn tolerated_losses(self, members: u64) -> Option<u64> {
         match self {
             Self::Raid1 => Some(members.saturating_sub(1)),
             Self::Raid4 | Self::Raid5 | Self::Raid10 => Some(1),
@@ -42,9 +42,9 @@ impl ArrayLevel {
         }
     }
 
-    /// Whether which members are missing decides how many it can do without: more than
-    /// [`Self::spares`] may be.
-    pub fn may_lack_more(self) -> bool {
+    /// Whether it may survive more losses than [`Self::spares`], depending on which members are
+    /// missing.
+    pub fn may_tolerate_more(self) -> bool {
         matches!(self, Self::Raid10)
     }
 
@@ -53,7 +53,7 @@ impl ArrayLevel {
         matches!(self, Self::Container)
     }
 
-    /// As engineers write it: `RAID5`.
+    /// As admins write it: `RAID5`.
     pub fn title(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -78,11 +78,11 @@ choice! {
         Fine = "fine",
         /// A copy or a path has failed, and another one serves.
         Degraded = "degraded",
-        /// All copies are being made alike, and may differ until then.
+        /// Copies are being synchronised, and may differ until then.
         Resyncing = "resyncing",
         /// A copy is being written, and holds less than the others until then.
         Rebuilding = "rebuilding",
-        /// Parity lacks a disk, and nothing keeps a power failure from leaving it wrong.
+        /// A disk of a parity array is missing, and a power failure can leave parity wrong.
         WriteHole = "degraded, write hole open",
         /// It has no space for what is written next.
         Full = "full",
@@ -94,7 +94,7 @@ choice! {
         NoPath = "no path",
         /// It met an error of its disks, or a block that is not what was written.
         Error = "error",
-        /// A snapshot that no longer holds what it held.
+        /// A snapshot that is no longer valid.
         Lost = "lost",
         /// It has failed, and nothing can be read from it.
         Failed = "failed",
@@ -124,12 +124,12 @@ choice! {
 }
 
 impl SyncAction {
-    /// Whether it moves what the array holds to another number of members or another layout.
+    /// Whether it changes the number of members or the layout.
     pub fn is_reshape(self) -> bool {
         matches!(self, Self::Reshape)
     }
 
-    /// Whether it makes all copies or parity alike; nothing can be rebuilt from them until then.
+    /// Whether it synchronises copies or parity; nothing can be rebuilt from them until then.
     pub fn is_resync(self) -> bool {
         matches!(self, Self::Resync)
     }
@@ -156,7 +156,7 @@ choice! {
 }
 
 impl MemberState {
-    /// Whether a member with this word works and should be looked at.
+    /// Whether a member in this state works and should be checked.
     pub fn is_suspect(self) -> bool {
         matches!(
             self,
@@ -179,9 +179,8 @@ choice! {
 }
 
 impl ConsistencyPolicy {
-    /// Whether parity may be left wrong by a power failure: the write hole. Nothing where it cannot
-    /// be said.
-    pub fn leaves_hole(self) -> Option<bool> {
+    /// Whether a power failure can leave parity wrong (the write hole); `None` if unknown.
+    pub fn has_write_hole(self) -> Option<bool> {
         match self {
             Self::None | Self::Resync | Self::Bitmap => Some(true),
             Self::Journal | Self::Ppl => Some(false),
@@ -215,12 +214,12 @@ impl BcacheState {
 }
 
 choice! {
-    /// When DRBD calls a write done.
+    /// When DRBD reports a write as done.
     pub enum DrbdProtocol { A = "A", B = "B", C = "C" }
 }
 
 choice! {
-    /// What DRBD does between writes that depend on each other, while it writes for its peer
-    /// (drbd.conf(5), disk-barrier).
+    /// What DRBD does between dependent writes, while it writes for its peer (drbd.conf(5),
+    /// disk-barrier).
     pub enum DrbdOrdering { Barrier = "barrier", Flush = "flush", Drain = "drain", None = "none" }
 }

@@ -5,7 +5,7 @@
 //! documents. The names serve only for display: content that is not in the table still counts as
 //! data.
 
-use super::places;
+use super::offsets;
 
 /// Signatures counted from the beginning: name, offset, bytes.
 const FROM_START: &[(&str, u64, &[u8])] = &[
@@ -93,9 +93,8 @@ const SWAP: [&[u8]; 6] = [
     b"LINHIB0001",
 ];
 
-/// The name of every signature, each once, sorted.
 #[cfg(any(test, feature = "testing"))]
-pub fn all() -> Vec<&'static str> {
+pub fn signature_names() -> Vec<&'static str> {
     let computed = [
         "ext journal",
         "ext2",
@@ -141,7 +140,7 @@ impl Regions {
         })
     }
 
-    fn has(&self, offset: u64, magic: &[u8]) -> bool {
+    fn has_magic(&self, offset: u64, magic: &[u8]) -> bool {
         self.get(offset, magic.len()) == Some(magic)
     }
 
@@ -151,32 +150,32 @@ impl Regions {
             .map_or(0, u32::from_le_bytes)
     }
 
-    /// The names of what is there, each once, sorted.
+    /// Names of the signatures found, each once, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         names.extend(
             FROM_START
                 .iter()
-                .filter(|(_, at, magic)| self.has(*at, magic))
+                .filter(|(_, at, magic)| self.has_magic(*at, magic))
                 .map(|(name, ..)| *name),
         );
         let from_end = |(_, distance, magic): &&(&str, u64, &[u8])| {
             self.size
                 .checked_sub(*distance)
-                .is_some_and(|at| self.has(at, magic))
+                .is_some_and(|at| self.has_magic(at, magic))
         };
         names.extend(FROM_END.iter().filter(from_end).map(|(name, ..)| *name));
-        // Remains of a file system count where its beginning is gone.
+        // Remains of a file system count only where its beginning is gone.
         names.extend(
-            self.ext()
-                .or_else(|| self.ext_backup().then_some("ext backup superblock")),
+            self.ext_name()
+                .or_else(|| self.has_ext_backup().then_some("ext backup superblock")),
         );
         let is_xfs = names.contains(&"xfs");
-        names.extend((!is_xfs && self.xfs_backup()).then_some("xfs allocation group"));
-        names.extend(self.lvm().then_some("LVM2"));
-        names.extend(self.md_at_end().then_some("md"));
-        names.extend(self.swap().then_some("swap"));
-        names.extend(self.zfs().then_some("zfs"));
+        names.extend((!is_xfs && self.has_xfs_backup()).then_some("xfs allocation group"));
+        names.extend(self.has_lvm_label().then_some("LVM2"));
+        names.extend(self.has_md_at_end().then_some("md"));
+        names.extend(self.has_swap().then_some("swap"));
+        names.extend(self.has_zfs_uberblock().then_some("zfs"));
         names.sort_unstable();
         names.dedup();
         names.into_iter().map(str::to_owned).collect()
@@ -184,12 +183,12 @@ impl Regions {
 
     /// ext2, ext3 and ext4 differ in their features (the kernel's
     /// Documentation/filesystems/ext4/super.rst).
-    fn ext(&self) -> Option<&'static str> {
+    fn ext_name(&self) -> Option<&'static str> {
         const HAS_JOURNAL: u32 = 0x4;
         const JOURNAL_DEVICE: u32 = 0x8;
         /// Incompatible features that ext3 knows: filetype, recover, meta_bg.
         const OF_EXT3: u32 = 0x2 | 0x4 | 0x10;
-        if !self.has(0x438, b"\x53\xef") {
+        if !self.has_magic(0x438, b"\x53\xef") {
             return None;
         }
         let (compatible, incompatible) = (self.number(0x45c), self.number(0x460));
@@ -201,34 +200,34 @@ impl Regions {
         })
     }
 
-    /// A copy of the superblock of ext2, ext3 or ext4, from which `e2fsck -b` brings the file
-    /// system back: the magic, and a block size and the number of its group as such a copy has
-    /// them.
-    fn ext_backup(&self) -> bool {
+    /// A backup superblock of ext2, ext3 or ext4, from which `e2fsck -b` restores the file system:
+    /// the magic, a valid block size, and a group number above 0.
+    fn has_ext_backup(&self) -> bool {
         let is = |at: u64| {
             let group = self.number(at + 0x58) >> 16;
-            self.has(at + 0x38, b"\x53\xef") && self.number(at + 0x18) <= 6 && group > 0
+            self.has_magic(at + 0x38, b"\x53\xef") && self.number(at + 0x18) <= 6 && group > 0
         };
-        places::ext(self.size)
+        offsets::ext_offsets(self.size)
             .filter(|at| *at > 0)
             .any(|at| is(at) || is(at + 1024))
     }
 
     /// The header of an allocation group other than the first.
-    fn xfs_backup(&self) -> bool {
-        places::xfs(self.size).any(|at| self.has(at, b"XFSB"))
+    fn has_xfs_backup(&self) -> bool {
+        offsets::xfs_offsets(self.size).any(|at| self.has_magic(at, b"XFSB"))
     }
 
     /// A label in one of the first four sectors.
-    fn lvm(&self) -> bool {
+    fn has_lvm_label(&self) -> bool {
         (0..4).any(|sector| {
-            self.has(sector * 512, b"LABELONE") && self.has(sector * 512 + 24, b"LVM2 001")
+            self.has_magic(sector * 512, b"LABELONE")
+                && self.has_magic(sector * 512 + 24, b"LVM2 001")
         })
     }
 
     /// Superblocks of versions 0.90 and 1.0 (the kernel's Documentation/admin-guide/md.rst,
     /// drivers/md/md.c).
-    fn md_at_end(&self) -> bool {
+    fn has_md_at_end(&self) -> bool {
         const RESERVED: u64 = 64 << 10;
         let of_0_90 = (self.size / RESERVED * RESERVED).checked_sub(RESERVED);
         let of_1_0 = self.size.checked_sub(8 << 10).map(|at| at / 4096 * 4096);
@@ -236,18 +235,19 @@ impl Regions {
         of_0_90
             .into_iter()
             .chain(of_1_0)
-            .any(|at| magics.iter().any(|magic| self.has(at, magic)))
+            .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
     }
 
     /// At the end of the first page, whatever the size of a page.
-    fn swap(&self) -> bool {
-        [4u64, 8, 16, 32, 64]
-            .iter()
-            .any(|kib| SWAP.iter().any(|magic| self.has(kib * 1024 - 10, magic)))
+    fn has_swap(&self) -> bool {
+        [4u64, 8, 16, 32, 64].iter().any(|kib| {
+            SWAP.iter()
+                .any(|magic| self.has_magic(kib * 1024 - 10, magic))
+        })
     }
 
     /// An uberblock in the second half of one of the four labels (OpenZFS, vdev_label.c).
-    fn zfs(&self) -> bool {
+    fn has_zfs_uberblock(&self) -> bool {
         const LABEL: u64 = 256 << 10;
         let magics: [&[u8]; 2] = [b"\x0c\xb1\xba\0\0\0\0\0", b"\0\0\0\0\0\xba\xb1\x0c"];
         let end = self.size / LABEL * LABEL;
@@ -261,7 +261,7 @@ impl Regions {
             let uberblocks = (128..256).map(|kib| label + kib * 1024);
             uberblocks
                 .into_iter()
-                .any(|at| magics.iter().any(|magic| self.has(at, magic)))
+                .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
         })
     }
 }

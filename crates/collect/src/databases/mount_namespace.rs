@@ -1,0 +1,343 @@
+//! Processes in another mount namespace, such as servers in containers: their files are read
+//! through /proc/PID/root, and their directories are mapped to paths here.
+//!
+//! Links are resolved one by one from the process's root, because an absolute link starts there.
+//! The path here is derived from both mount tables (device, root, mount point), then proven: both
+//! paths must have the same device and inode. Many systemd services have their own mount namespace
+//! with nearly the same paths.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::facts::{Reading, Source, UnknownReason};
+use crate::host::{Host, HostError, HostErrorKind, Question, path_bytes, path_from_bytes};
+use crate::refusal::error_reading;
+use crate::text::display_safe;
+use crate::{mountinfo, visibility};
+
+/// As in the kernel (path_resolution(7)).
+const LINKS: usize = 40;
+
+pub struct NamespaceHost<'a> {
+    /// With the rights of the process's user.
+    host: &'a dyn Host,
+    /// With our own rights, for directories that only we may reach.
+    invoker_host: &'a dyn Host,
+    pid: u32,
+    root: PathBuf,
+    /// Our visible mounts: device number, root, mount point.
+    our_mounts: Vec<(String, PathBuf, PathBuf)>,
+    /// Read once, as they may be many.
+    process_mounts: OnceLock<Result<Vec<mountinfo::Entry>, HostError>>,
+}
+
+impl<'a> NamespaceHost<'a> {
+    /// `None` if the process has our mount namespace, or if that is unknown.
+    pub fn new(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
+        let own = host.link(Path::new("/proc/self/ns/mnt")).ok()?;
+        let theirs = host.link(Path::new(&format!("/proc/{pid}/ns/mnt"))).ok()?;
+        if own == theirs {
+            return None;
+        }
+        let table = mountinfo::read_mountinfo(ours, Path::new("/proc/self/mountinfo"));
+        let entries = table.unwrap_or_default().entries;
+        let in_sight = visibility::visible_mounts(&entries);
+        let here = entries
+            .into_iter()
+            .zip(in_sight)
+            .filter(|(_, visible)| *visible);
+        let here = here.map(|(entry, _)| {
+            (
+                entry.devno,
+                path_from_bytes(entry.root),
+                path_from_bytes(entry.point),
+            )
+        });
+        let root = PathBuf::from(format!("/proc/{pid}/root"));
+        Some(Self {
+            host,
+            invoker_host: ours,
+            pid,
+            root,
+            our_mounts: here.collect(),
+            process_mounts: OnceLock::new(),
+        })
+    }
+
+    /// The process's own path with links resolved.
+    fn resolve(&self, path: &Path) -> Result<PathBuf, HostError> {
+        let mut todo: VecDeque<OsString> = path_components(path).collect();
+        let (mut done, mut links) = (PathBuf::from("/"), 0);
+        while let Some(part) = todo.pop_front() {
+            if part == ".." {
+                done.pop();
+                continue;
+            }
+            let next = done.join(&part);
+            match self.host.link(&self.path_through_process(&next)) {
+                Ok(to) => {
+                    links += 1;
+                    if links > LINKS {
+                        return Err(HostError::new(HostErrorKind::Failed, "too many links"));
+                    }
+                    if to.is_absolute() {
+                        done = PathBuf::from("/");
+                    }
+                    for part in path_components(&to).collect::<Vec<_>>().into_iter().rev() {
+                        todo.push_front(part);
+                    }
+                }
+                // Not a link, or missing: the next question shows which.
+                Err(miss) if matches!(miss.kind, HostErrorKind::Failed | HostErrorKind::Absent) => {
+                    done = next;
+                }
+                Err(miss) => return Err(miss),
+            }
+        }
+        Ok(done)
+    }
+
+    /// The path through /proc/PID/root; `path` has no links.
+    fn path_through_process(&self, path: &Path) -> PathBuf {
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// Maps a directory of the process to its path in our mount namespace.
+    pub fn host_path(&self, path: &Path) -> Reading<PathBuf> {
+        let shown = display_safe(path_bytes(path));
+        let from = format!("/proc/{}/mountinfo", self.pid);
+        let unknown = |detail: String| Reading::unknown(UnknownReason::Ambiguous, detail);
+        let real = match self.resolve(path) {
+            Ok(real) => real,
+            Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
+        };
+        let seen = match self.host.stat(&self.path_through_process(&real)) {
+            Ok(stat) => (stat.major, stat.minor, stat.inode),
+            Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
+        };
+        let same = |candidate: &PathBuf| {
+            let found = self.invoker_host.stat(candidate);
+            found.is_ok_and(|stat| (stat.major, stat.minor, stat.inode) == seen)
+        };
+        // Most paths are equal in both namespaces.
+        if same(&real) {
+            return Reading::known(real, Source::file(from));
+        }
+        let table =
+            || mountinfo::read_mountinfo(self.host, Path::new(&from)).map(|table| table.entries);
+        let theirs = match self.process_mounts.get_or_init(table) {
+            Ok(theirs) => theirs,
+            Err(miss) => return error_reading(miss, &from),
+        };
+        let over = |entry: &&mountinfo::Entry| real.starts_with(OsStr::from_bytes(&entry.point));
+        // Of several mounts on one point the last is visible.
+        let entry = theirs
+            .iter()
+            .filter(over)
+            .max_by_key(|entry| (entry.point.len(), entry.line));
+        let Some(entry) = entry else {
+            return unknown(format!("{from} has no mount for {shown}"));
+        };
+        let rest = real
+            .strip_prefix(OsStr::from_bytes(&entry.point))
+            .unwrap_or(Path::new(""));
+        let inner = Path::new(OsStr::from_bytes(&entry.root)).join(rest);
+        let ours = self
+            .our_mounts
+            .iter()
+            .filter(|(devno, root, _)| *devno == entry.devno && inner.starts_with(root));
+        let candidates = ours
+            .map(|(_, root, point)| point.join(inner.strip_prefix(root).unwrap_or(Path::new(""))));
+        match candidates
+            .map(|path| without_trailing_slash(&path))
+            .find(same)
+        {
+            Some(path) => Reading::known(path, Source::line(from, entry.line)),
+            None => unknown(format!(
+                "{shown} of process {} is on {} ({}, device {}), whose mount is not visible from here",
+                self.pid,
+                display_safe(&entry.source),
+                display_safe(&entry.fstype),
+                entry.devno
+            )),
+        }
+    }
+}
+
+/// The uid of a directory's owner. If the process's view says its own user, our view of the same
+/// directory is asked too: a process can change its own mounts between two questions, but not ours.
+pub fn directory_owner(
+    host: &dyn Host,
+    inside: Option<&NamespaceHost<'_>>,
+    seen: &Path,
+    here: &Path,
+    user: u32,
+) -> Result<u64, HostError> {
+    let there = host.stat(seen)?.uid;
+    match inside {
+        Some(inside) if there == u64::from(user) => Ok(inside.invoker_host.stat(here)?.uid),
+        Some(_) | None => Ok(there),
+    }
+}
+
+/// `Path::join` with an empty path leaves a trailing slash.
+fn without_trailing_slash(path: &Path) -> PathBuf {
+    path.components().collect()
+}
+
+/// The normal and `..` components.
+fn path_components(path: &Path) -> impl Iterator<Item = OsString> {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    })
+}
+
+/// Questions about paths are answered from the process's view. User names are refused: a container
+/// has its own user database.
+impl Host for NamespaceHost<'_> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+        if let Question::UserName(_) = question {
+            return Err(HostError::new(
+                HostErrorKind::NotCollected,
+                "the server has its own user database",
+            ));
+        }
+        let Some(path) = question
+            .path()
+            .filter(|path| !path.starts_with("/proc") && !path.starts_with("/sys"))
+        else {
+            return self.host.ask(question);
+        };
+        let real = match question {
+            // The question is about the link itself, so only its parent is resolved.
+            Question::Link(_) => match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => self.resolve(parent)?.join(name),
+                _ => path.clone(),
+            },
+            _ => self.resolve(path)?,
+        };
+        if let Question::RealPath(_) = question {
+            // realpath(3) requires the path to exist.
+            self.host.stat(&self.path_through_process(&real))?;
+            return Ok(path_bytes(&real).to_vec());
+        }
+        let mut mapped = question.clone();
+        if let Some(path) = mapped.path_mut() {
+            *path = self.path_through_process(&real);
+        }
+        self.host.ask(&mapped)
+    }
+
+    fn is_live(&self) -> bool {
+        self.host.is_live()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::host::Stat;
+    use crate::testing::FakeHost;
+
+    const MOUNTS: &str = "10 1 0:40 / / rw - overlay overlay rw\n\
+        11 10 8:17 /volumes/pg /var/lib/pg rw - xfs /dev/sdb1 rw\n\
+        12 10 8:33 / /wal rw - ext4 /dev/sdc1 rw\n";
+
+    fn stat(minor: u64, inode: u64) -> Vec<u8> {
+        let (mode, uid, gid, major, node_major, node_minor, size) = (0o040_755, 70, 70, 8, 0, 0, 0);
+        Stat {
+            mode,
+            uid,
+            gid,
+            major,
+            minor,
+            node_major,
+            node_minor,
+            inode,
+            size,
+            ctime: None,
+        }
+        .encode()
+    }
+
+    const OURS: &str =
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:17 / /srv rw - xfs /dev/sdb1 rw\n";
+
+    fn machine() -> FakeHost {
+        let at = |path: &str| Question::Stat(path.into());
+        FakeHost::default()
+            .file("/proc/self/mountinfo", OURS)
+            .symlink("/proc/self/ns/mnt", "mnt:[1]")
+            .symlink("/proc/7/ns/mnt", "mnt:[2]")
+            .file("/proc/7/mountinfo", MOUNTS)
+            .answer(at("/proc/7/root/var/lib/pg/data"), stat(17, 5))
+            .answer(at("/srv/volumes/pg/data"), stat(17, 5))
+            .answer(at("/proc/7/root/wal/pg"), stat(33, 6))
+            .symlink("/proc/7/root/var/lib/pg/data/pg_wal", "/wal/pg")
+            .symlink("/proc/7/root/pgdata", "var/lib/pg/data")
+            .file("/proc/7/root/var/lib/pg/data/PG_VERSION", "16\n")
+    }
+
+    #[test]
+    fn what_a_server_in_a_container_sees_is_found_here_and_proven() {
+        let fake = machine();
+        let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
+        let here = |path: &str| inside.host_path(Path::new(path));
+        assert_eq!(
+            here("/pgdata").value().unwrap(),
+            Path::new("/srv/volumes/pg/data")
+        );
+        assert_eq!(
+            inside.read(Path::new("/pgdata/PG_VERSION")).unwrap(),
+            b"16\n"
+        );
+        assert_eq!(
+            inside.real_path(Path::new("/pgdata/pg_wal")).unwrap(),
+            Path::new("/wal/pg")
+        );
+        let Reading::Unknown {
+            why: UnknownReason::Ambiguous,
+            detail,
+            ..
+        } = here("/pgdata/pg_wal")
+        else {
+            panic!()
+        };
+        assert!(detail.contains("/dev/sdc1 (ext4, device 8:33)"), "{detail}");
+        // The same path here is another directory.
+        let fake = machine();
+        let fake = fake.answer(Question::Stat("/srv/volumes/pg/data".into()), stat(17, 99));
+        let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
+        assert!(!inside.host_path(Path::new("/pgdata")).is_known());
+    }
+
+    #[test]
+    fn the_same_name_space_needs_no_other_view() {
+        let fake = machine();
+        let (same, nothing) = (
+            fake.symlink("/proc/7/ns/mnt", "mnt:[1]"),
+            FakeHost::default(),
+        );
+        assert!(NamespaceHost::new(&same, &same, 7).is_none());
+        assert!(NamespaceHost::new(&nothing, &nothing, 7).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_containers_never_fail(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
+            let fake = machine();
+            let fake = fake.file("/proc/7/mountinfo", table).symlink("/proc/7/root/a", &target).symlink("/proc/7/root/b", "b/b");
+            let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
+            inside.host_path(Path::new(&path));
+            inside.host_path(Path::new("/b"));
+            let _ = inside.real_path(Path::new(&path));
+        }
+    }
+}

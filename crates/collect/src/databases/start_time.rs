@@ -1,0 +1,284 @@
+//! When a server started, and whether a file is unchanged since.
+//!
+//! A file is certainly in force only if neither it nor the directory that could add files changed
+//! since the start. The kernel stamps files from a coarse clock, so a change can be one tick later
+//! than its time. Old captures hold whole seconds; a change in the second of the start counts as
+//! later.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::host::{Host, HostErrorKind, Moment, path_bytes};
+use crate::text::display_safe;
+
+/// The largest lag of the clock that stamps files, in nanoseconds: a jiffy of the slowest kernel
+/// (CONFIG_HZ=100; ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
+const MAX_CLOCK_LAG_NS: u128 = 10_000_000;
+
+/// The largest number of links that the kernel follows in one path (MAXSYMLINKS,
+/// path_resolution(7)).
+const MAX_LINKS: usize = 40;
+
+/// Why a file or directory may differ from what the server read at `started`; `None` if it is
+/// unchanged.
+pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
+    let Some(links) = links_on_path(host, path) else {
+        return Some(format!(
+            "{} has more symbolic links than the kernel follows",
+            display_safe(path_bytes(path))
+        ));
+    };
+    // A link may be newer than its target; then the directory of the link has changed.
+    let holders = links.iter().filter_map(|link| link.parent());
+    std::iter::once(path)
+        .chain(holders)
+        .find_map(|path| change_after_start(host, started, path))
+}
+
+/// All symbolic links on the path to a file, each once; `None` if there are more than the kernel
+/// follows, which may be a loop.
+fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
+    let mut links = BTreeSet::new();
+    let mut ways = vec![path.to_owned()];
+    while let Some(way) = ways.pop() {
+        for above in way.ancestors() {
+            let Some(holder) = above.parent() else {
+                continue;
+            };
+            let Ok(target) = host.link(above) else {
+                continue;
+            };
+            if links.insert(above.to_owned()) {
+                ways.push(holder.join(target));
+            }
+            if links.len() > MAX_LINKS {
+                return None;
+            }
+        }
+    }
+    Some(links)
+}
+
+fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
+    let shown = display_safe(path_bytes(path));
+    let Some(started) = started else {
+        return Some(format!(
+            "whether {shown} changed since the server started is unknown"
+        ));
+    };
+    match host.stat(path).map(|stat| stat.ctime) {
+        Ok(Some(changed)) if is_before(changed, started) => None,
+        Ok(Some(_)) => Some(format!("{shown} changed after the server started")),
+        Err(miss) if miss.kind == HostErrorKind::Absent => {
+            Some(format!("{shown} was removed after the server started"))
+        }
+        Ok(None) | Err(_) => Some(format!("the change time of {shown} is unknown")),
+    }
+}
+
+/// Whether the change certainly happened before `started`. If one of the two is known only to the
+/// second, the seconds must differ, because a server reads its start second from the clock that
+/// stamps files.
+fn is_before(changed: Moment, started: Moment) -> bool {
+    if changed.is_exact() && started.is_exact() {
+        changed.earliest_nanos() + MAX_CLOCK_LAG_NS < started.earliest_nanos()
+    } else {
+        changed.second() < started.second()
+    }
+}
+
+/// An old capture holds only the second.
+pub fn process_start(host: &dyn Host, pid: u32) -> Option<Moment> {
+    match host.process_start(pid) {
+        Err(miss) if miss.kind == HostErrorKind::NotCollected => {
+            let ticks = start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
+            Some(Moment::in_second(
+                boot_time(host)?.checked_add(ticks / TICKS_PER_SECOND)?,
+            ))
+        }
+        told => told.ok(),
+    }
+}
+
+/// Start time of a server from the second that it recorded and the start of its process. If the two
+/// disagree the clock was set in between, and the recorded second wins.
+pub fn server_start(second: u64, process: Option<Moment>) -> Moment {
+    process
+        .filter(|process| process.second() == second)
+        .unwrap_or_else(|| Moment::in_second(second))
+}
+
+/// USER_HZ, the kernel's unit of times in /proc; 100 on all common machines (proc_pid_stat(5)).
+const TICKS_PER_SECOND: u64 = 100;
+
+/// `btime` of /proc/stat, in seconds since 1970.
+fn boot_time(host: &dyn Host) -> Option<u64> {
+    let stat = host.read(Path::new("/proc/stat")).ok()?;
+    let text = String::from_utf8_lossy(&stat);
+    text.lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .trim()
+        .parse()
+        .ok()
+}
+
+/// The 22nd field of proc_pid_stat(5), in ticks since boot. The name before it may contain
+/// anything, even parentheses.
+fn start_ticks(stat: &[u8]) -> Option<u64> {
+    let behind = stat.iter().rposition(|b| *b == b')')? + 1;
+    let text = str::from_utf8(stat.get(behind..)?).ok()?;
+    text.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::host::{Question, Stat};
+    use crate::testing::FakeHost;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Within the second of the start a change must precede it by more than the clock's lag.
+    #[test]
+    fn a_change_in_the_second_of_the_start_is_before_it_or_not() {
+        let started = Moment::from_nanos(1_000 * SECOND + 500_000_000);
+        for (nanos, before) in [
+            (0, true),
+            (489_999_999, true),
+            (490_000_000, false),
+            (499_999_999, false),
+            (500_000_001, false),
+        ] {
+            assert_eq!(
+                is_before(Moment::from_nanos(1_000 * SECOND + nanos), started),
+                before,
+                "{nanos}"
+            );
+        }
+        let whole = Moment::in_second;
+        assert!(
+            !is_before(whole(1_000), started),
+            "somewhere in that second"
+        );
+        assert!(is_before(whole(999), started));
+        assert!(!is_before(Moment::from_nanos(1_000 * SECOND), whole(1_000)));
+        assert!(
+            is_before(Moment::from_nanos(1_000 * SECOND - 1), whole(1_000)),
+            "both by the clock of files"
+        );
+        assert!(is_before(whole(999), whole(1_000)) && !is_before(whole(1_000), whole(1_000)));
+    }
+
+    #[test]
+    fn the_process_is_believed_in_the_second_that_the_server_wrote_down() {
+        let process = |nanos| Some(Moment::from_nanos(nanos));
+        assert_eq!(
+            server_start(1_000, process(1_000 * SECOND + 5)),
+            Moment::from_nanos(1_000 * SECOND + 5)
+        );
+        for set in [1_001 * SECOND, 999 * SECOND + 999_999_999, 4_600 * SECOND] {
+            assert_eq!(
+                server_start(1_000, process(set)),
+                Moment::in_second(1_000),
+                "{set}"
+            );
+        }
+        assert_eq!(server_start(1_000, None), Moment::in_second(1_000));
+    }
+
+    /// A file with the first change time, reached through a link in a directory with the second,
+    /// and through a further link.
+    #[test]
+    fn a_link_anywhere_on_the_way_could_have_led_elsewhere() {
+        let stat = |second| {
+            let changed = Some(Moment::in_second(second));
+            let (mode, uid, gid, major, minor) = (0o100_600, 26, 26, 8, 1);
+            let (node_major, node_minor, inode, size) = (0, 0, 5, 0);
+            Stat {
+                mode,
+                uid,
+                gid,
+                major,
+                minor,
+                node_major,
+                node_minor,
+                inode,
+                size,
+                ctime: changed,
+            }
+            .encode()
+        };
+        let path = Path::new("/srv/pg/link/x.conf");
+        let at = |holder_of_link, holder_beneath| {
+            let fake = FakeHost::default()
+                .symlink("/srv/pg/link", "/srv/kept/second")
+                .symlink("/srv/kept/second", "/srv/files")
+                .answer(Question::Stat(path.into()), stat(900))
+                .answer(Question::Stat("/srv/pg".into()), stat(holder_of_link))
+                .answer(Question::Stat("/srv/kept".into()), stat(holder_beneath));
+            change_since_start(&fake, Some(Moment::in_second(1_000)), path)
+        };
+        assert_eq!(at(900, 900), None);
+        assert!(at(1_001, 900).is_some_and(|says| says.contains("/srv/pg changed")));
+        assert!(at(900, 1_001).is_some_and(|says| says.contains("kept changed")));
+    }
+
+    /// Nested links are counted once each; a loop has no end.
+    #[test]
+    fn every_link_of_a_nest_counts_and_a_circle_is_uncertain() {
+        let nest = (1..=8).map(|depth| format!("/n{}", "/l".repeat(depth)));
+        let fake = nest
+            .clone()
+            .fold(FakeHost::default(), |fake, link| fake.symlink(link, "d"));
+        let path = format!("/n{}/x.conf", "/l".repeat(8));
+        let found = links_on_path(&fake, Path::new(&path)).unwrap();
+        assert!(
+            nest.map(PathBuf::from).all(|link| found.contains(&link)),
+            "{found:?}"
+        );
+        let circle = (0..60).map(|depth| format!("/c{}", "/l".repeat(depth + 1)));
+        let circle = circle.fold(FakeHost::default(), |fake, link| fake.symlink(link, "l/l"));
+        assert_eq!(links_on_path(&circle, Path::new("/c/l")), None);
+        let says = change_since_start(&circle, Some(Moment::in_second(1_000)), Path::new("/c/l"));
+        assert!(
+            says.is_some_and(|says| says.contains("more symbolic links than the kernel follows"))
+        );
+    }
+
+    #[test]
+    fn a_capture_of_old_has_the_second_of_the_start() {
+        let started = Question::ProcessStart(10);
+        let old = |kind| {
+            let fake = FakeHost::default()
+                .refuse(started.clone(), kind)
+                .file("/proc/stat", "cpu 1\nbtime 1000\n");
+            fake.file(
+                "/proc/10/stat",
+                "10 (maria) db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10050 1 2\n",
+            )
+        };
+        assert_eq!(
+            process_start(&old(HostErrorKind::NotCollected), 10),
+            Some(Moment::in_second(1_100))
+        );
+        assert_eq!(process_start(&old(HostErrorKind::Failed), 10), None);
+        let told = old(HostErrorKind::NotCollected).answer(started.clone(), "1100500000000\n");
+        assert_eq!(
+            process_start(&told, 10),
+            Some(Moment::from_nanos(1_100_500_000_000))
+        );
+        let garbled = old(HostErrorKind::NotCollected).answer(started, "noon\n");
+        assert_eq!(process_start(&garbled, 10), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
+            start_ticks(&bytes);
+            let stat = [b"12 (", name.as_slice(), b") S 1 1 1 0 -1 4 1 0 0 0 5 3 0 0 20 0 9 0 4711 1\n"].concat();
+            prop_assert_eq!(start_ticks(&stat), Some(4711));
+        }
+    }
+}

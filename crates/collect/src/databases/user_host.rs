@@ -1,0 +1,138 @@
+//! The host as another user sees it: questions about files are asked as the owner of a server's
+//! files, all others as the invoking user.
+//!
+//! The user is fixed before anything is read: the user of a process, or the owner of a directory.
+//! For paths owned by root it is `nobody`, so that a link there reveals only what everybody can
+//! see.
+
+use std::path::Path;
+
+use crate::host::{Host, HostError, NOBODY, Question, Tool};
+use crate::servers;
+
+pub struct UserHost<'a> {
+    host: &'a dyn Host,
+    pub uid: u32,
+}
+
+impl<'a> UserHost<'a> {
+    pub fn new(host: &'a dyn Host, uid: u32) -> Self {
+        if uid != NOBODY {
+            // A server exists, so its settings table will be needed: it is parsed while the child
+            // starts.
+            servers::preload_table();
+        }
+        Self { host, uid }
+    }
+
+    /// The view of the owner of `path`, links resolved; `nobody` if root owns it or it does not
+    /// exist.
+    pub fn for_owner(host: &'a dyn Host, path: &Path) -> Self {
+        let owner = host
+            .stat(path)
+            .ok()
+            .and_then(|stat| u32::try_from(stat.uid).ok());
+        Self::new(host, owner.filter(|uid| *uid != 0).unwrap_or(NOBODY))
+    }
+}
+
+/// Whether the question reads files, as opposed to kernel state.
+fn is_about_files(question: &Question) -> bool {
+    match question {
+        Question::PgSettings(_)
+        | Question::MysqlSettings(_)
+        | Question::Run(Tool::PgControldata(_), _) => true,
+        Question::Read(path)
+        | Question::List(path)
+        | Question::IsEmpty(path)
+        | Question::Link(path)
+        | Question::RealPath(path)
+        | Question::Stat(path)
+        | Question::StatFs(path)
+        | Question::Flags(path)
+        | Question::Config(path, _) => {
+            let of_kernel = path.starts_with("/proc") || path.starts_with("/sys");
+            !of_kernel || path.iter().nth(3).is_some_and(|name| name == "root")
+        }
+        Question::Content(..)
+        | Question::Superblock(..)
+        | Question::Uname
+        | Question::Identity
+        | Question::Resources
+        | Question::Servers
+        | Question::ProcessStart(_)
+        | Question::Tablespaces(_)
+        | Question::CommandLine(_)
+        | Question::Environment(_)
+        | Question::UserName(_)
+        | Question::Run(..)
+        | Question::AsUser(..) => false,
+    }
+}
+
+impl Host for UserHost<'_> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+        if is_about_files(question) {
+            self.host
+                .ask(&Question::AsUser(self.uid, Box::new(question.clone())))
+        } else {
+            self.host.ask(question)
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.host.is_live()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Stat;
+    use crate::testing::FakeHost;
+
+    fn asked(ask: impl Fn(&UserHost<'_>)) -> Vec<Question> {
+        let stat = Stat {
+            mode: 0o040_755,
+            uid: 26,
+            gid: 26,
+            major: 8,
+            minor: 1,
+            node_major: 0,
+            node_minor: 0,
+            inode: 5,
+            size: 0,
+            ctime: None,
+        };
+        let root = Stat { uid: 0, ..stat };
+        let fake = FakeHost::default()
+            .answer(Question::Stat("/srv/pg".into()), stat.encode())
+            .answer(Question::Stat("/root".into()), root.encode());
+        ask(&UserHost::for_owner(&fake, Path::new("/srv/pg")));
+        assert_eq!(UserHost::for_owner(&fake, Path::new("/root")).uid, NOBODY);
+        assert_eq!(UserHost::for_owner(&fake, Path::new("/none")).uid, NOBODY);
+        fake.asked_questions().into_iter().skip(1).collect()
+    }
+
+    #[test]
+    fn files_are_asked_for_as_their_owner_and_the_kernel_as_who_we_are() {
+        let ask = |question: Question| asked(|host| drop(host.ask(&question))).remove(0);
+        let on_behalf = |question: Question| {
+            assert_eq!(
+                ask(question.clone()),
+                Question::AsUser(26, Box::new(question))
+            );
+        };
+        on_behalf(Question::Read("/srv/pg/PG_VERSION".into()));
+        on_behalf(Question::Stat("/proc/7/root/srv/pg".into()));
+        on_behalf(Question::PgSettings("/run/x".into()));
+        for question in [
+            Question::Read("/proc/7/stat".into()),
+            Question::Link("/proc/7/ns/mnt".into()),
+            Question::UserName(26),
+            Question::Servers,
+        ] {
+            assert_eq!(ask(question.clone()), question);
+        }
+    }
+}

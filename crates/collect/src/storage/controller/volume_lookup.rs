@@ -1,0 +1,381 @@
+//! Finds the RAID volume behind a disk.
+//!
+//! A volume matches by the disk's node, its world-wide name, or its number in the SCSI address,
+//! which counts only if the controller's PCI address is known. An ambiguous disk stays unknown:
+//! nothing is inherited from another controller. A passed-through disk (JBOD, HBA mode) is no
+//! volume, and the controller's battery does not protect it.
+
+use super::report::{Adapter, Pci, Volume, parse_pci};
+
+/// How a family of controllers numbers volumes in SCSI addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VolumeAddressing {
+    /// Passed-through disks have channels 0 and 1, volumes 2 and 3 (`MEGASAS_MAX_PD_CHANNELS` in
+    /// drivers/scsi/megaraid/megaraid_sas.h).
+    MegaRaid,
+    /// Volumes have channel 0 (`CONTAINER_CHANNEL` in drivers/scsi/aacraid/aacraid.h).
+    Aacraid,
+    /// The address does not help, but only volumes have the model *LOGICAL VOLUME*
+    /// (drivers/scsi/hpsa.c passes the firmware's answer on unchanged).
+    SmartArray,
+    /// The address does not help.
+    Opaque,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct DiskIdentity {
+    /// Path of its node in /dev.
+    pub node: String,
+    /// World-wide name, hexadecimal digits in lower case.
+    pub wwn: Option<String>,
+    /// Model as the kernel shows it.
+    pub model: String,
+    /// PCI address of its controller.
+    pub pci: Option<Pci>,
+    /// Channel and target of its SCSI address.
+    pub address: Option<(u32, u32)>,
+    /// RAID level that the driver reports (hpsa and smartpqi); `N/A` for a disk that is no volume.
+    pub raid_level: Option<String>,
+}
+
+impl DiskIdentity {
+    /// Adds controller and SCSI address from the device path.
+    pub fn with_device_path(mut self, place: &str) -> Self {
+        let parts: Vec<&str> = place.split('/').collect();
+        let host = parts
+            .iter()
+            .position(|part| part.strip_prefix("host").is_some_and(is_number));
+        self.pci = host.and_then(|host| {
+            parts
+                .get(..host)?
+                .iter()
+                .rev()
+                .find_map(|part| parse_pci(part))
+        });
+        self.address = parts.iter().rev().find_map(|part| {
+            let numbers: Option<Vec<u32>> =
+                part.split(':').map(|number| number.parse().ok()).collect();
+            match numbers?.as_slice() {
+                [_, channel, target, _] => Some((*channel, *target)),
+                _ => None,
+            }
+        });
+        self
+    }
+
+    /// A volume, or a passed-through disk; `None` if unknown.
+    fn is_volume(&self, addresses: VolumeAddressing) -> Option<bool> {
+        match (addresses, self.address) {
+            // `raid_level_show` of hpsa.c and `pqi_raid_level_show` of smartpqi_init.c.
+            (VolumeAddressing::SmartArray | VolumeAddressing::Opaque, _)
+                if self.raid_level.as_deref() == Some("N/A") =>
+            {
+                Some(false)
+            }
+            (VolumeAddressing::MegaRaid, Some((channel, _))) => Some(channel >= 2),
+            (VolumeAddressing::Aacraid, Some((channel, _))) => Some(channel == 0),
+            (VolumeAddressing::SmartArray, _) if !self.model.is_empty() => {
+                Some(self.model.ends_with("LOGICAL VOLUME"))
+            }
+            _ => self.model.ends_with("LOGICAL VOLUME").then_some(true),
+        }
+    }
+
+    /// The volume's number in the address.
+    fn target_number(&self, addresses: VolumeAddressing) -> Option<u32> {
+        let (channel, target) = self.address?;
+        match addresses {
+            // `MEGASAS_DEV_INDEX`: 128 to a channel.
+            VolumeAddressing::MegaRaid => Some(channel % 2 * 128 + target),
+            VolumeAddressing::Aacraid => Some(target),
+            VolumeAddressing::SmartArray | VolumeAddressing::Opaque => None,
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[derive(Clone, Debug)]
+pub enum VolumeMatch<'a> {
+    Volume(&'a Adapter, &'a Volume),
+    OneOf(Vec<(&'a Adapter, &'a Volume)>),
+    /// The controller passes the disk through; it is no volume.
+    PassThrough,
+    /// Unknown, with the reason.
+    NotFound(String),
+}
+
+/// `controllers` is the number of PCI addresses with such controllers.
+pub fn find_volume<'a>(
+    disk: &DiskIdentity,
+    adapters: &'a [Adapter],
+    addresses: VolumeAddressing,
+    controllers: usize,
+) -> VolumeMatch<'a> {
+    let is_volume = disk.is_volume(addresses);
+    if is_volume == Some(false) {
+        return VolumeMatch::PassThrough;
+    }
+    let here: Vec<&Adapter> = adapters
+        .iter()
+        .filter(|adapter| adapter.pci.is_some() && adapter.pci == disk.pci)
+        .collect();
+    let unplaced = || {
+        adapters
+            .iter()
+            .filter(|adapter| adapter.pci.is_none() || disk.pci.is_none())
+    };
+    let (candidates, is_sure): (Vec<&Adapter>, bool) = match here.as_slice() {
+        [one] => (vec![one], true),
+        [] => (
+            unplaced().collect(),
+            adapters.len() == 1 && controllers == 1,
+        ),
+        _ => {
+            return VolumeMatch::NotFound(
+                "its tool lists two controllers at one PCI address".to_owned(),
+            );
+        }
+    };
+    if candidates.is_empty() {
+        return VolumeMatch::NotFound(
+            "its tool lists no controller at this PCI address".to_owned(),
+        );
+    }
+    let target = disk.target_number(addresses);
+    let may_be = |volume: &&Volume| {
+        !contradicts_identity(disk, volume)
+            && (volume.target.is_none() || target.is_none() || volume.target == target)
+    };
+    let of = |adapter: &&'a Adapter| {
+        let adapter: &'a Adapter = adapter;
+        adapter
+            .volumes
+            .iter()
+            .filter(may_be)
+            .map(move |volume| (adapter, volume))
+            .collect::<Vec<_>>()
+    };
+    let volumes: Vec<(&Adapter, &Volume)> = candidates.iter().flat_map(of).collect();
+    let named: Vec<_> = volumes
+        .iter()
+        .filter(|(_, volume)| matches_identity(disk, volume))
+        .collect();
+    let numbered: Vec<_> = volumes
+        .iter()
+        .filter(|(_, volume)| is_sure && target.is_some() && volume.target == target)
+        .collect();
+    match (named.as_slice(), numbered.as_slice()) {
+        ([(adapter, volume)], _) | ([], [(adapter, volume)]) => {
+            VolumeMatch::Volume(adapter, volume)
+        }
+        _ if volumes.is_empty() => {
+            VolumeMatch::NotFound("its tool lists no matching volume".to_owned())
+        }
+        _ if is_volume == Some(true)
+            && (is_sure || here.is_empty() && adapters.len() >= controllers) =>
+        {
+            VolumeMatch::OneOf(volumes)
+        }
+        _ => VolumeMatch::NotFound("unclear which volume it is, or whether it is one".to_owned()),
+    }
+}
+
+/// Whether a volume has this disk's node or world-wide name.
+fn matches_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
+    volume.node.as_ref() == Some(&disk.node) || volume.wwn.is_some() && volume.wwn == disk.wwn
+}
+
+/// Whether a volume has another node or world-wide name than this disk.
+fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
+    let other_node = volume.node.as_ref().is_some_and(|node| *node != disk.node);
+    let other_wwn = matches!((&volume.wwn, &disk.wwn), (Some(one), Some(other)) if one != other);
+    other_node || other_wwn
+}
+
+#[cfg(test)]
+mod tests {
+    //! Disks matched with volumes by name or number, or not at all.
+
+    use super::super::report::{Adapter, FieldReading, Volume};
+    use super::{DiskIdentity, VolumeAddressing, VolumeMatch, find_volume};
+
+    fn volume(name: &str, target: Option<u32>, node: Option<&str>, wwn: Option<&str>) -> Volume {
+        Volume {
+            name: name.to_owned(),
+            target,
+            node: node.map(str::to_owned),
+            wwn: wwn.map(str::to_owned),
+            policy: FieldReading::missing("a test"),
+            in_force: FieldReading::missing("a test"),
+            on_failure: FieldReading::missing("a test"),
+            disk_cache: FieldReading::missing("a test"),
+        }
+    }
+
+    fn adapter(bus: Option<u32>, volumes: &[Volume]) -> Adapter {
+        let pci = bus.map(|bus| [0, bus, 0, 0]);
+        Adapter {
+            pci,
+            volumes: volumes.to_vec(),
+            ..Adapter::name_only("0", FieldReading::missing("a test"))
+        }
+    }
+
+    fn disk(place: &str) -> DiskIdentity {
+        DiskIdentity {
+            node: "/dev/sda".to_owned(),
+            wwn: Some("6001".to_owned()),
+            ..DiskIdentity::default()
+        }
+        .with_device_path(place)
+    }
+
+    const VOLUME_1: &str =
+        "../../devices/pci0000:00/0000:02:00.0/host3/target3:2:1/3:2:1:0/block/sda";
+    const PASSED_ON: &str =
+        "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
+
+    /// The volume's name, `|` between several, `passed on`, or nothing.
+    fn volume_names(
+        disk: &DiskIdentity,
+        adapters: &[Adapter],
+        addresses: VolumeAddressing,
+        controllers: usize,
+    ) -> String {
+        match find_volume(disk, adapters, addresses, controllers) {
+            VolumeMatch::Volume(_, volume) => volume.name.clone(),
+            VolumeMatch::OneOf(volumes) => volumes
+                .iter()
+                .map(|(_, volume)| volume.name.as_str())
+                .collect::<Vec<_>>()
+                .join("|"),
+            VolumeMatch::PassThrough => "passed on".to_owned(),
+            VolumeMatch::NotFound(_) => String::new(),
+        }
+    }
+
+    #[test]
+    fn the_place_tells_controller_and_address() {
+        let disk = disk(VOLUME_1);
+        assert_eq!((disk.pci, disk.address), (Some([0, 2, 0, 0]), Some((2, 1))));
+        let nowhere = DiskIdentity::default().with_device_path("../../devices/virtual/block/loop0");
+        assert_eq!((nowhere.pci, nowhere.address), (None, None));
+    }
+
+    #[test]
+    fn numbers_count_only_within_the_disks_own_controller() {
+        use VolumeAddressing::MegaRaid;
+        let numbered = |name: &str, target| volume(name, Some(target), None, None);
+        let (here, there) = ([numbered("a0", 0), numbered("a1", 1)], [numbered("b1", 1)]);
+        let of = |adapters: &[Adapter], controllers| {
+            volume_names(&disk(VOLUME_1), adapters, MegaRaid, controllers)
+        };
+        let at = |bus, volumes: &[Volume]| adapter(bus, volumes);
+        assert_eq!(of(&[at(Some(2), &here), at(Some(3), &there)], 2), "a1");
+        assert_eq!(
+            of(&[at(Some(4), &here), at(Some(3), &there)], 2),
+            "",
+            "neither is this one"
+        );
+        assert_eq!(of(&[at(None, &here)], 1), "a1");
+        assert_eq!(of(&[at(None, &here)], 2), "", "it may be the other's");
+        assert_eq!(of(&[at(None, &here), at(None, &there)], 2), "a1|b1");
+        assert_eq!(of(&[at(Some(2), &here), at(Some(2), &there)], 2), "");
+        assert_eq!(
+            of(&[at(Some(2), &here[..1])], 1),
+            "",
+            "the list lacks this number"
+        );
+        // Channel 3 begins with number 128.
+        let far = disk(&VOLUME_1.replace("3:2:1", "3:3:1"));
+        assert_eq!(
+            volume_names(
+                &far,
+                &[at(Some(2), &[numbered("a129", 129), here[1].clone()])],
+                MegaRaid,
+                1
+            ),
+            "a129"
+        );
+        assert_eq!(
+            volume_names(&disk(PASSED_ON), &[at(Some(2), &here)], MegaRaid, 1),
+            "passed on"
+        );
+    }
+
+    #[test]
+    fn names_are_believed_unless_they_contradict_each_other() {
+        use VolumeAddressing::Opaque;
+        let of = |volumes: &[Volume]| {
+            volume_names(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1)
+        };
+        assert_eq!(
+            of(&[
+                volume("a", None, Some("/dev/sdb"), None),
+                volume("b", None, Some("/dev/sda"), None)
+            ]),
+            "b"
+        );
+        assert_eq!(of(&[volume("a", None, None, Some("6001"))]), "a");
+        assert_eq!(of(&[volume("a", None, Some("/dev/sda"), Some("6002"))]), "");
+        assert_eq!(of(&[volume("a", None, Some("/dev/sdb"), Some("6001"))]), "");
+        assert_eq!(
+            of(&[
+                volume("a", None, Some("/dev/sda"), None),
+                volume("b", None, Some("/dev/sda"), None)
+            ]),
+            ""
+        );
+        assert_eq!(
+            of(&[volume("a", None, None, None)]),
+            "",
+            "it may be a disk that is passed on"
+        );
+        let logical = DiskIdentity {
+            model: "HPE LOGICAL VOLUME".to_owned(),
+            ..disk(VOLUME_1)
+        };
+        let two = [volume("a", None, None, None), volume("b", None, None, None)];
+        assert_eq!(
+            volume_names(&logical, &[adapter(Some(2), &two)], Opaque, 1),
+            "a|b"
+        );
+        assert_eq!(
+            volume_names(&logical, &[adapter(Some(3), &two)], Opaque, 1),
+            ""
+        );
+    }
+
+    /// hpsa and smartpqi report a RAID level for volumes, `N/A` for other disks.
+    #[test]
+    fn the_driver_says_which_disk_is_no_volume() {
+        let volumes = [volume("a", None, None, None)];
+        let of = |level: Option<&str>, addresses| {
+            let disk = DiskIdentity {
+                raid_level: level.map(str::to_owned),
+                ..disk(VOLUME_1)
+            };
+            volume_names(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
+        };
+        assert_eq!(of(Some("N/A"), VolumeAddressing::Opaque), "passed on");
+        assert_eq!(of(Some("N/A"), VolumeAddressing::SmartArray), "passed on");
+        assert_eq!(
+            of(Some("RAID-1(1+0)"), VolumeAddressing::Opaque),
+            "",
+            "a volume's name decides, as before"
+        );
+        assert_eq!(
+            of(None, VolumeAddressing::Opaque),
+            "",
+            "older drivers do not say"
+        );
+        assert_ne!(
+            of(Some("N/A"), VolumeAddressing::MegaRaid),
+            "passed on",
+            "other drivers show no such thing"
+        );
+    }
+}

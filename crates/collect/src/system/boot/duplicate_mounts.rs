@@ -1,0 +1,364 @@
+//! Lines that mount one file system at several mount points. The first mount sets its options, and
+//! those of the others are ignored (mount(2); `sget_fc` and its callers in fs/super.c), except
+//! per-mount options such as noatime or nodev.
+//!
+//! Consequences are left to `validity`. The order of lines in fstab is irrelevant: systemd mounts
+//! parent directories first (systemd.mount(5), implicit dependencies), and everything else in
+//! parallel.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::device::tag_link;
+use crate::facts::catalog::boot;
+use crate::facts::{FactSet, Scope, Source, Subject};
+use crate::host::{Host, path_bytes, path_from_bytes};
+use crate::text;
+
+/// Options of a mount or of systemd, which apply to each line separately. A differing `ro` is
+/// refused, not ignored.
+const PER_MOUNT_OPTIONS: [&str; 42] = [
+    "defaults",
+    "ro",
+    "rw",
+    "dev",
+    "nodev",
+    "suid",
+    "nosuid",
+    "exec",
+    "noexec",
+    "atime",
+    "noatime",
+    "diratime",
+    "nodiratime",
+    "relatime",
+    "norelatime",
+    "strictatime",
+    "nostrictatime",
+    "symfollow",
+    "nosymfollow",
+    "auto",
+    "noauto",
+    "fail",
+    "nofail",
+    "user",
+    "nouser",
+    "users",
+    "nousers",
+    "owner",
+    "noowner",
+    "group",
+    "nogroup",
+    "_netdev",
+    "comment",
+    "bind",
+    "rbind",
+    "loop",
+    "offset",
+    "sizelimit",
+    "subvol",
+    "subvolid",
+    "silent",
+    "remount",
+];
+
+struct MountDeclaration {
+    subject: Subject,
+    location: String,
+    point: String,
+    auto: Option<bool>,
+    fstype: Option<String>,
+    options: Vec<String>,
+}
+
+impl MountDeclaration {
+    /// Whether the boot certainly mounts it, or fails.
+    fn is_mounted_for_certain(&self) -> bool {
+        let may_be_left = |option: &String| option == "nofail" || option == "x-systemd.automount";
+        self.auto == Some(true) && !self.options.iter().any(may_be_left)
+    }
+
+    /// Whether both lines may have the same type; a line with a wrong type mounts nothing.
+    fn may_share_type_with(&self, other: &Self) -> bool {
+        let (one, other) = (self.fstype.as_deref(), other.fstype.as_deref());
+        one == other || [one, other].contains(&None) || [one, other].contains(&Some("auto"))
+    }
+}
+
+/// Records for every line the one mounted before it, and its own options that are ignored
+/// therefore.
+pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
+    let mut of_devices: BTreeMap<Vec<u8>, Vec<MountDeclaration>> = BTreeMap::new();
+    let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+    for subject in lines {
+        let Some(source) = facts.value(&subject, &boot::SOURCE) else {
+            continue;
+        };
+        facts.insert_known(
+            &subject,
+            &boot::SET_BY_FIRST,
+            Vec::new(),
+            Source::derived([boot::SOURCE.name()]),
+        );
+        let Some(device) = device_node(host, &source) else {
+            continue;
+        };
+        let read = |key| facts.value(&subject, key);
+        let line = MountDeclaration {
+            location: read(&boot::WHERE).unwrap_or_default(),
+            point: read(&boot::POINT).unwrap_or_default(),
+            auto: facts.value(&subject, &boot::AUTO),
+            fstype: read(&boot::FSTYPE),
+            options: facts.value(&subject, &boot::OPTIONS).unwrap_or_default(),
+            subject,
+        };
+        of_devices.entry(device).or_default().push(line);
+    }
+    for lines in of_devices.values().filter(|lines| lines.len() > 1) {
+        for line in lines {
+            record_first_mount(line, lines, facts);
+        }
+    }
+}
+
+fn record_first_mount(line: &MountDeclaration, all: &[MountDeclaration], facts: &mut FactSet) {
+    let source = || {
+        Source::derived([
+            boot::SOURCE.name(),
+            boot::POINT.name(),
+            boot::OPTIONS.name(),
+        ])
+    };
+    let others = || all.iter().filter(|other| other.point != line.point);
+    // Of several candidates the first: the uppermost in the tree.
+    let first = others()
+        .filter(|other| is_before(other, line))
+        .min_by_key(|other| other.point.len());
+    if let Some(first) = first {
+        facts.insert_known(
+            &line.subject,
+            &boot::FIRST,
+            first.location.clone(),
+            source(),
+        );
+        facts.insert_known(
+            &line.subject,
+            &boot::OVERRULED,
+            missing_options(line, first),
+            source(),
+        );
+        facts.insert_known(
+            &line.subject,
+            &boot::SET_BY_FIRST,
+            missing_options(first, line),
+            source(),
+        );
+        return;
+    }
+    let beside = others().filter(|other| !is_before(line, other));
+    let differ = |other: &&MountDeclaration| {
+        !missing_options(line, other).is_empty() || !missing_options(other, line).is_empty()
+    };
+    let places: Vec<String> = beside
+        .filter(differ)
+        .map(|other| other.location.clone())
+        .collect();
+    facts.insert_known(&line.subject, &boot::UNORDERED, places, source());
+}
+
+/// Whether a line is certainly mounted before another: on a parent directory, or at boot and the
+/// other on demand.
+fn is_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
+    let above = one.point == "/" || Path::new(&other.point).starts_with(&one.point);
+    let below = other.point == "/" || Path::new(&one.point).starts_with(&other.point);
+    one.is_mounted_for_certain()
+        && one.may_share_type_with(other)
+        && (above || other.auto == Some(false) && !below)
+}
+
+/// Superblock options that only one of the lines has.
+fn missing_options(line: &MountDeclaration, other: &MountDeclaration) -> Vec<String> {
+    let of_file_system = |option: &&String| {
+        let name = option.split('=').next().unwrap_or_default();
+        !PER_MOUNT_OPTIONS.contains(&name) && !name.starts_with("x-") && !name.starts_with("X-")
+    };
+    line.options
+        .iter()
+        .filter(of_file_system)
+        .filter(|option| !other.options.contains(option))
+        .cloned()
+        .collect()
+}
+
+/// The device node of a line, links resolved if possible; `None` if it is not a block device.
+fn device_node(host: &dyn Host, source: &str) -> Option<Vec<u8>> {
+    let path = if source.starts_with("/dev/") {
+        path_from_bytes(text::original_bytes(source))
+    } else {
+        tag_link(source)?
+    };
+    Some(host.real_path(&path).map_or_else(
+        |_| path_bytes(&path).to_vec(),
+        |to| path_bytes(&to).to_vec(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Question;
+    use crate::testing::FakeHost;
+
+    /// For each line `device point options`: the first line, the ignored options, the unordered
+    /// lines.
+    fn mount_order_facts(lines: &[&str]) -> Vec<String> {
+        let mut facts = FactSet::default();
+        let from = || Source::file("/etc/fstab");
+        for (n, line) in lines.iter().enumerate() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let options: Vec<String> = words[2].split(',').map(str::to_owned).collect();
+            let subject = Subject::boot(words[1]);
+            facts.insert_known(&subject, &boot::SOURCE, words[0].to_owned(), from());
+            facts.insert_known(&subject, &boot::POINT, words[1].to_owned(), from());
+            facts.insert_known(&subject, &boot::WHERE, format!("line {}", n + 1), from());
+            facts.insert_known(&subject, &boot::AUTO, !words[2].contains("noauto"), from());
+            facts.insert_known(&subject, &boot::OPTIONS, options, from());
+        }
+        let host = FakeHost::default().answer(
+            Question::RealPath("/dev/disk/by-uuid/1-2".into()),
+            "/dev/sda1",
+        );
+        conclude(&host, &mut facts);
+        let tell = |line: &&str| {
+            let of = Subject::boot(line.split(' ').nth(1).unwrap());
+            let list = |key| {
+                facts
+                    .value(&of, key)
+                    .map_or_else(|| "-".to_owned(), |all: Vec<String>| all.join(","))
+            };
+            let first = facts
+                .value(&of, &boot::FIRST)
+                .unwrap_or_else(|| "-".to_owned());
+            format!(
+                "{first} {} {}",
+                list(&boot::OVERRULED),
+                list(&boot::UNORDERED)
+            )
+        };
+        lines.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn a_line_that_may_mount_nothing_overrules_nobody() {
+        let second = "UUID=1-2 /srv/pg noauto,nobarrier";
+        for (first, overruled) in [
+            ("UUID=1-2 /a defaults", true),
+            ("UUID=1-2 /a defaults,nofail", false),
+            ("UUID=1-2 /a noauto,x-systemd.automount", false),
+        ] {
+            assert_eq!(
+                mount_order_facts(&[first, second])[1] == "line 1 nobarrier -",
+                overruled,
+                "{first}"
+            );
+        }
+        let line = |fstype: Option<&str>| MountDeclaration {
+            subject: Subject::boot("/a"),
+            location: "line 1".to_owned(),
+            point: "/".to_owned(),
+            auto: Some(true),
+            fstype: fstype.map(str::to_owned),
+            options: Vec::new(),
+        };
+        let (ext4, xfs) = (line(Some("ext4")), line(Some("xfs")));
+        assert!(
+            !is_before(&xfs, &ext4)
+                && is_before(&ext4, &ext4)
+                && is_before(&line(Some("auto")), &ext4)
+        );
+    }
+
+    #[test]
+    fn what_the_first_line_sets_is_told_of_the_second() {
+        let mut facts = FactSet::default();
+        for (n, (point, options)) in [("/", "nobarrier"), ("/srv/pg", "noatime")]
+            .into_iter()
+            .enumerate()
+        {
+            let (subject, from) = (Subject::boot(point), || Source::file("/etc/fstab"));
+            facts.insert_known(&subject, &boot::SOURCE, "/dev/sda1".to_owned(), from());
+            facts.insert_known(&subject, &boot::POINT, point.to_owned(), from());
+            facts.insert_known(&subject, &boot::WHERE, format!("line {n}"), from());
+            facts.insert_known(&subject, &boot::AUTO, true, from());
+            facts.insert_known(&subject, &boot::OPTIONS, vec![options.to_owned()], from());
+        }
+        conclude(&FakeHost::default(), &mut facts);
+        let set = |point| {
+            facts
+                .value(&Subject::boot(point), &boot::SET_BY_FIRST)
+                .unwrap()
+        };
+        assert_eq!(
+            (set("/"), set("/srv/pg")),
+            (Vec::new(), vec!["nobarrier".to_owned()])
+        );
+    }
+
+    #[test]
+    fn the_options_of_the_first_mount_hold() {
+        let root = "UUID=1-2 / defaults";
+        for (second, expect) in [
+            (
+                "/dev/sda1 /srv/pg noatime,nodelalloc,nobarrier",
+                "line 1 nodelalloc,nobarrier -",
+            ),
+            (
+                "UUID=\"1-2\" /srv/pg subvol=@pg,compress=zstd,x-systemd.automount",
+                "line 1 compress=zstd -",
+            ),
+            ("UUID=1-2 /srv/pg noatime,nodev", "line 1  -"),
+            ("/dev/sdb1 /srv/pg nobarrier", "- - -"),
+            ("UUID=3 /srv/pg nobarrier", "- - -"),
+            ("tmpfs /srv/pg size=1g", "- - -"),
+        ] {
+            let found = mount_order_facts(&[root, second]);
+            assert_eq!(found[1], expect, "{second}");
+            assert!(
+                found[0] == "- - -" || found[0] == "- - ",
+                "the first line is as it was: {}",
+                found[0]
+            );
+            assert_eq!(
+                mount_order_facts(&[second, root])[0].replace("line 2", "line 1"),
+                expect,
+                "in whatever order: {second}"
+            );
+        }
+    }
+
+    /// Neither is a parent of the other, so the order is open and nothing is certainly ignored.
+    #[test]
+    fn what_is_mounted_side_by_side_has_no_order() {
+        let a = "/dev/sda1 /srv/a noatime,nobarrier";
+        assert_eq!(
+            mount_order_facts(&[a, "/dev/sda1 /srv/b noatime"]),
+            ["- - line 2", "- - line 1"]
+        );
+        assert_eq!(
+            mount_order_facts(&[a, "/dev/sda1 /srv/b nobarrier"]),
+            ["- - ", "- - "]
+        );
+        assert_eq!(
+            mount_order_facts(&[a, "/dev/sda1 /srv/b noauto"])[1],
+            "line 1  -"
+        );
+        assert_eq!(
+            mount_order_facts(&[a, "/dev/sda1 /srv/ab noauto,data=journal"])[1],
+            "line 1 data=journal -"
+        );
+        assert_eq!(
+            mount_order_facts(&["/dev/sda1 /srv noauto", "/dev/sda1 /srv/b nobarrier"])[1],
+            "- - line 1"
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! The targets of a run without TARGET: directories of database servers, data file systems, blank
+//! devices.
+//!
+//! Network and FUSE file systems are left alone unless a cluster is on one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::prospect::{ProspectiveTarget, file_system};
+use super::request;
+use super::role::ServerDirectories;
+use crate::facts::catalog::target::TargetKind;
+use crate::facts::catalog::{device, mount};
+use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
+use crate::host::{Host, HostError, Stat, path_bytes, path_from_bytes};
+use crate::parallel;
+use crate::text::{display_safe, original_bytes};
+
+/// Types that never hold a database.
+const NEVER_FOR_DATA: [&str; 10] = [
+    "squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs",
+];
+
+/// Mount points of the operating system and of container engines, with everything below.
+const SYSTEM_MOUNT_POINTS: [&str; 17] = [
+    "/boot",
+    "/efi",
+    "/usr",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/run",
+    "/etc",
+    "/snap",
+    "/var/cache",
+    "/var/log",
+    "/var/snap",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+    "/var/lib/snapd",
+];
+
+/// A file system mounted below one of these was put there on purpose.
+const TEMPORARY_MOUNT_POINTS: [&str; 2] = ["/tmp", "/var/tmp"];
+
+pub fn discovered_targets(
+    host: &dyn Host,
+    homes: &[ServerDirectories],
+    facts: &mut FactSet,
+) -> Vec<ProspectiveTarget> {
+    let mut places: Vec<ProspectiveTarget> = Vec::new();
+    for spot in homes
+        .iter()
+        .flat_map(ServerDirectories::one_per_file_system)
+    {
+        places.extend(request::requested_target(host, &spot.path, facts));
+    }
+    let used: BTreeSet<Subject> = places
+        .iter()
+        .filter_map(|place| Some(file_system(facts, place.base.as_ref()?)))
+        .collect();
+    places.extend(data_mounts(host, facts, &used));
+    places.extend(free_devices(facts));
+    if places.is_empty() {
+        places.extend(request::requested_target(host, Path::new("/"), facts));
+    }
+    let mut seen = BTreeSet::new();
+    places.retain(|place| seen.insert(place.subject()));
+    places
+}
+
+fn fact_path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf> {
+    facts
+        .value(subject, key)
+        .map(|text| path_from_bytes(original_bytes(&text)))
+}
+
+/// A mount that may represent its file system.
+struct MountCandidate<'f> {
+    mount: &'f Subject,
+    /// See [`file_system`].
+    file_system: Subject,
+    point: PathBuf,
+    /// Only part of the file system is mounted, as by a bind mount.
+    is_partial: bool,
+    /// `None` for mount points that hold no data.
+    stat: Option<Result<Stat, HostError>>,
+}
+
+impl MountCandidate<'_> {
+    /// Sort key, best first: whole file systems, then short paths.
+    fn rank(&self) -> impl Ord + '_ {
+        (
+            self.is_partial,
+            self.point.as_os_str().len(),
+            &self.point,
+            self.mount,
+        )
+    }
+}
+
+/// One mount point per data file system that no cluster uses.
+fn data_mounts(
+    host: &dyn Host,
+    facts: &FactSet,
+    used: &BTreeSet<Subject>,
+) -> Vec<ProspectiveTarget> {
+    let mounts: Vec<&Subject> = facts.subjects(Scope::Mount).collect();
+    let candidates = parallel::map(&mounts, |mount| candidate(host, facts, used, mount));
+    let mut best: BTreeMap<Subject, MountCandidate<'_>> = BTreeMap::new();
+    let mut system: BTreeSet<Subject> = BTreeSet::new();
+    for one in candidates.into_iter().flatten() {
+        // The root's file system is not offered, whatever other mount points it has.
+        if one.point == Path::new("/") {
+            system.insert(one.file_system);
+        } else if one.stat.is_some()
+            && best
+                .get(&one.file_system)
+                .is_none_or(|known| one.rank() < known.rank())
+        {
+            best.insert(one.file_system.clone(), one);
+        }
+    }
+    let best = best
+        .into_values()
+        .filter(|one| !system.contains(&one.file_system));
+    best.filter_map(
+        |MountCandidate {
+             mount,
+             point: path,
+             stat: seen,
+             ..
+         }| Some((mount, path, seen?)),
+    )
+    .map(|(mount, path, seen)| match seen {
+        Err(miss) => request::unreadable_target(facts, path, &miss),
+        Ok(_) => ProspectiveTarget {
+            kind: Reading::known(
+                TargetKind::Directory,
+                Source::call(format!("stat {}", display_safe(path_bytes(&path)))),
+            ),
+            existing: Some(path.clone()),
+            base: Some(mount.clone()),
+            io_error: false,
+            path,
+        },
+    })
+    .collect()
+}
+
+fn candidate<'f>(
+    host: &dyn Host,
+    facts: &FactSet,
+    used: &BTreeSet<Subject>,
+    mount: &'f Subject,
+) -> Option<MountCandidate<'f>> {
+    let of = file_system(facts, mount);
+    let point = fact_path(facts, mount, &mount::POINT)?;
+    let wanted = point != Path::new("/")
+        && !used.contains(&of)
+        && may_hold_data(facts, mount, &point)
+        && facts.value(mount, &mount::IN_SIGHT) == Some(true);
+    let seen = wanted.then(|| host.stat(&point)).filter(|seen| match seen {
+        Ok(stat) => stat.is_dir(),
+        // It has data that can no longer be read.
+        Err(miss) => miss.is_io_error(),
+    });
+    let part = facts
+        .value(mount, &mount::ROOT)
+        .is_none_or(|root| root != "/");
+    Some(MountCandidate {
+        mount,
+        file_system: of,
+        point,
+        is_partial: part,
+        stat: seen,
+    })
+}
+
+fn may_hold_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
+    let class = facts.value(subject, &mount::CLASS);
+    let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
+    class.is_some_and(|class| class.is_block() || class.is_zfs())
+        && !NEVER_FOR_DATA.contains(&fstype.as_str())
+        && facts.value(subject, &mount::READ_ONLY) != Some(true)
+        && !SYSTEM_MOUNT_POINTS
+            .iter()
+            .any(|system| point.starts_with(system))
+        && !TEMPORARY_MOUNT_POINTS
+            .iter()
+            .any(|passing| point == Path::new(passing))
+}
+
+/// Writable, unused and empty.
+fn free_devices(facts: &FactSet) -> Vec<ProspectiveTarget> {
+    let place = |subject: Subject| {
+        if facts.value(&subject, &device::READ_ONLY) == Some(true) {
+            return None;
+        }
+        Some(ProspectiveTarget {
+            path: fact_path(facts, &subject, &device::PATH)?,
+            kind: facts
+                .get(&subject, &device::CONTENT)
+                .map(|_| TargetKind::Device),
+            existing: None,
+            base: Some(subject),
+            io_error: false,
+        })
+    };
+    facts
+        .subjects_where(&device::CONTENT, |content| content.is_available())
+        .into_iter()
+        .filter_map(place)
+        .collect()
+}

@@ -1,0 +1,398 @@
+//! The requested target: a directory, existing or not, a mount point, or a block device; and the
+//! other directories of a server whose data is on it.
+//!
+//! A path that cannot be a target is dropped with a warning. A name below /dev is a device, so a
+//! missing one is an error and never a directory to be created.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::prospect::{ProspectiveTarget, device_with_node, mount_of_real_path};
+use super::role::{self, ServerDirectories};
+use super::suggestion;
+use crate::facts::catalog::device;
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::target::TargetKind;
+use crate::facts::note::TargetNote;
+use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::host::{Host, HostError, HostErrorKind, Stat, path_bytes, path_from_bytes};
+use crate::lookup::{device_of_node, mount_mismatch};
+use crate::refusal::error_reading;
+use crate::text::{display_safe, original_bytes};
+
+/// The target of a path, and the directories of its servers on other file systems.
+pub fn requested_targets(
+    host: &dyn Host,
+    path: &Path,
+    new: bool,
+    homes: &[ServerDirectories],
+    facts: &mut FactSet,
+) -> Vec<ProspectiveTarget> {
+    // A path that does not answer is asked once: each further question could take as long.
+    let seen = host.stat(path);
+    if let Some(mistake) = target_error(host, path, &seen, new, facts) {
+        facts.add_note(mistake);
+        return Vec::new();
+    }
+    let mut places = Vec::from_iter(target_from_stat(host, path, seen, facts));
+    let elsewhere: Vec<_> = places
+        .iter()
+        .flat_map(|place| role::related_directories(place, homes, facts))
+        .collect();
+    for directory in elsewhere {
+        places.extend(self::requested_target(host, &directory, facts));
+    }
+    places
+}
+
+/// The error in a named target: it cannot be one, or it is missing, perhaps mistyped.
+pub fn target_error(
+    host: &dyn Host,
+    path: &Path,
+    seen: &Result<Stat, HostError>,
+    new: bool,
+    facts: &FactSet,
+) -> Option<TargetNote> {
+    let shown = display_safe(path_bytes(path));
+    match seen {
+        Ok(stat) => return unsuitable_note(*stat, &shown),
+        // A dangling link gets its own note later.
+        Err(miss) if miss.kind != HostErrorKind::Absent || new || host.link(path).is_ok() => {
+            return None;
+        }
+        Err(_) => {}
+    }
+    let meant = suggestion::suggest_path(host, path, facts);
+    let meant = meant.map(|meant| display_safe(path_bytes(&meant)));
+    Some(TargetNote::Missing {
+        path: shown,
+        meant,
+        new: !names_a_device(path),
+    })
+}
+
+/// `None`, with a warning, if the path cannot be a target.
+pub fn requested_target(
+    host: &dyn Host,
+    path: &Path,
+    facts: &mut FactSet,
+) -> Option<ProspectiveTarget> {
+    target_from_stat(host, path, host.stat(path), facts)
+}
+
+fn target_from_stat(
+    host: &dyn Host,
+    path: &Path,
+    seen: Result<Stat, HostError>,
+    facts: &mut FactSet,
+) -> Option<ProspectiveTarget> {
+    let shown = display_safe(path_bytes(path));
+    match seen {
+        Ok(stat) if stat.is_block() => device_target(host, path, stat, facts),
+        Ok(stat) if stat.is_dir() => {
+            let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
+            // If the real path is another directory now, the path changed meanwhile.
+            let seen = if real == path {
+                Some(stat)
+            } else {
+                host.stat(&real).ok()
+            };
+            let same = seen.is_some_and(|seen| {
+                (seen.major, seen.minor, seen.inode) == (stat.major, stat.minor, stat.inode)
+            });
+            let kind = Reading::known(TargetKind::Directory, Source::call(format!("stat {shown}")));
+            let real = if same { real } else { path.to_owned() };
+            let place = with_verified_mount(facts, directory_target(facts, real, kind), stat);
+            let detail = format!("the real path of {shown} is another directory");
+            Some(if same {
+                place
+            } else {
+                without_mount(place, detail)
+            })
+        }
+        Ok(stat) => {
+            if let Some(note) = unsuitable_note(stat, &shown) {
+                facts.add_note(note);
+            }
+            None
+        }
+        Err(miss) if miss.kind == HostErrorKind::Absent => planned_directory(host, path, facts),
+        Err(miss) if device_with_node(facts, &shown).is_some() => {
+            captured_device(facts, path, &miss)
+        }
+        Err(miss) if names_a_device(path) => {
+            facts.add_note(TargetNote::UnreadableDevice {
+                path: shown,
+                reason: error_reason(&miss),
+            });
+            None
+        }
+        Err(miss) => {
+            facts.add_note(TargetNote::AssumedDirectory {
+                path: shown,
+                reason: error_reason(&miss),
+            });
+            Some(unreadable_target(facts, normalise_path(path), &miss))
+        }
+    }
+}
+
+/// Why an existing path cannot be a target.
+fn unsuitable_note(stat: Stat, shown: &str) -> Option<TargetNote> {
+    let path = || shown.to_owned();
+    match (stat.is_dir() || stat.is_block(), stat.is_file()) {
+        (true, _) => None,
+        (false, true) => Some(TargetNote::TargetIsFile { path: path() }),
+        (false, false) => Some(TargetNote::UnsupportedFileType { path: path() }),
+    }
+}
+
+fn error_reason(miss: &HostError) -> String {
+    if miss.detail.is_empty() {
+        "it cannot be read".to_owned()
+    } else {
+        miss.detail.clone()
+    }
+}
+
+fn directory_target(
+    facts: &FactSet,
+    path: PathBuf,
+    kind: Reading<TargetKind>,
+) -> ProspectiveTarget {
+    let base = mount_of_real_path(facts, &path);
+    ProspectiveTarget {
+        existing: Some(path.clone()),
+        kind,
+        base,
+        path,
+        io_error: false,
+    }
+}
+
+/// With its mount if stat(2) agrees, else without.
+fn with_verified_mount(facts: &FactSet, place: ProspectiveTarget, stat: Stat) -> ProspectiveTarget {
+    match place
+        .base
+        .as_ref()
+        .and_then(|mount| mount_mismatch(facts, mount, stat))
+    {
+        Some(detail) => without_mount(place, detail),
+        None => place,
+    }
+}
+
+/// For contradicting answers: the mount is unknown.
+fn without_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
+    let kind = Reading::unknown(UnknownReason::Malformed, detail);
+    ProspectiveTarget {
+        base: None,
+        existing: None,
+        kind,
+        ..place
+    }
+}
+
+/// A directory that could not be read. Nothing more is asked of it, since each question could take
+/// as long as the first.
+pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> ProspectiveTarget {
+    let io_error = miss.is_io_error();
+    let kind = error_reading(miss, &display_safe(path_bytes(&path)));
+    let kind = if io_error {
+        kind.with_remedy(Remedy::Do(REPAIR_REMEDY.to_owned()))
+    } else {
+        kind
+    };
+    let place = ProspectiveTarget {
+        existing: None,
+        io_error,
+        ..directory_target(facts, path, kind)
+    };
+    // Local disks do not hang, so the mount of a disk cannot be right.
+    let is_local = place
+        .base
+        .as_ref()
+        .and_then(|mount| facts.value(mount, &mount::CLASS))
+        .is_some_and(MountClass::is_block);
+    if miss.kind == HostErrorKind::TimedOut && is_local {
+        ProspectiveTarget {
+            base: None,
+            ..place
+        }
+    } else {
+        place
+    }
+}
+
+const REPAIR_REMEDY: &str = "find the cause in the kernel log (dmesg -T), unmount the file system and repair it before using it again";
+
+/// Paths below /dev mean devices, except below /dev/shm (`shm_overview(7)`).
+fn names_a_device(path: &Path) -> bool {
+    let path = normalise_path(path);
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
+}
+
+/// A directory to be created below the nearest existing one.
+fn planned_directory(
+    host: &dyn Host,
+    path: &Path,
+    facts: &mut FactSet,
+) -> Option<ProspectiveTarget> {
+    let shown = display_safe(path_bytes(path));
+    if let Ok(to) = host.link(path) {
+        facts.add_note(TargetNote::DanglingLink {
+            path: shown,
+            to: display_safe(path_bytes(&to)),
+        });
+        return None;
+    }
+    for parent in path.ancestors().skip(1) {
+        match host.stat(parent) {
+            Ok(stat) if stat.is_dir() => {
+                let real = host.real_path(parent).unwrap_or_else(|_| parent.to_owned());
+                let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
+                let place = normalise_path(&real.join(rest));
+                if names_a_device(&place) {
+                    facts.add_note(TargetNote::NoDevice { path: shown });
+                    return None;
+                }
+                let kind =
+                    Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
+                let base = mount_of_real_path(facts, &real);
+                let place = ProspectiveTarget {
+                    path: place,
+                    kind,
+                    existing: Some(real),
+                    base,
+                    io_error: false,
+                };
+                return Some(with_verified_mount(facts, place, stat));
+            }
+            Ok(_) => {
+                facts.add_note(TargetNote::ParentIsFile {
+                    path: shown,
+                    parent: display_safe(path_bytes(parent)),
+                });
+                return None;
+            }
+            Err(miss) if miss.kind == HostErrorKind::Absent => {}
+            Err(miss) => {
+                facts.add_note(TargetNote::AssumedDirectory {
+                    path: shown,
+                    reason: error_reason(&miss),
+                });
+                return Some(unreadable_target(facts, normalise_path(path), &miss));
+            }
+        }
+    }
+    facts.add_note(TargetNote::NoParent { path: shown });
+    None
+}
+
+fn device_target(
+    host: &dyn Host,
+    path: &Path,
+    stat: Stat,
+    facts: &mut FactSet,
+) -> Option<ProspectiveTarget> {
+    let shown = display_safe(path_bytes(path));
+    let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
+    let Some(subject) = device_subject(host, path, &real, stat, facts) else {
+        facts.add_note(TargetNote::NoKernelDevice { path: shown });
+        return None;
+    };
+    target_of_device(facts, real, subject, &Source::call(format!("stat {shown}")))
+}
+
+/// A device in a capture that lacks its node.
+fn captured_device(
+    facts: &mut FactSet,
+    path: &Path,
+    miss: &HostError,
+) -> Option<ProspectiveTarget> {
+    let shown = display_safe(path_bytes(path));
+    let subject = device_with_node(facts, &shown)?;
+    let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
+        facts.add_note(TargetNote::UnreadablePath {
+            path: shown,
+            reason: error_reason(miss),
+        });
+        return None;
+    };
+    target_of_device(facts, path.to_owned(), subject, &source)
+}
+
+/// The mount point if the device is mounted, else the device.
+fn target_of_device(
+    facts: &mut FactSet,
+    path: PathBuf,
+    subject: Subject,
+    source: &Source,
+) -> Option<ProspectiveTarget> {
+    let Some(mount) = mount_of_device(facts, &subject) else {
+        let kind = Reading::known(TargetKind::Device, source.clone());
+        return Some(ProspectiveTarget {
+            path,
+            kind,
+            existing: None,
+            base: Some(subject),
+            io_error: false,
+        });
+    };
+    let point = facts.value(&mount, &mount::POINT)?;
+    facts.add_note(TargetNote::MountedDevice {
+        path: display_safe(path_bytes(&path)),
+        point: point.clone(),
+    });
+    let kind = Reading::known(TargetKind::Directory, source.clone());
+    let mut place = directory_target(facts, path_from_bytes(original_bytes(&point)), kind);
+    place.base = Some(mount);
+    Some(place)
+}
+
+fn device_subject(
+    host: &dyn Host,
+    path: &Path,
+    real: &Path,
+    stat: Stat,
+    facts: &FactSet,
+) -> Option<Subject> {
+    device_of_node(host, stat, facts)
+        .or_else(|| device_with_node(facts, &display_safe(path_bytes(real))))
+        .or_else(|| device_with_node(facts, &display_safe(path_bytes(path))))
+}
+
+/// A visible mount of the device.
+fn mount_of_device(facts: &FactSet, device: &Subject) -> Option<Subject> {
+    let of_device = |mount: &&Subject| {
+        facts.resolve(mount, Scope::Device).as_ref() == Some(device)
+            || facts.below(mount).contains(device)
+    };
+    let in_sight = |mount: &&Subject| facts.value(mount, &mount::IN_SIGHT) == Some(true);
+    let mut mounts: Vec<&Subject> = facts
+        .subjects(Scope::Mount)
+        .filter(of_device)
+        .filter(in_sight)
+        .collect();
+    mounts.sort_by_key(|mount| {
+        let whole = facts
+            .value(mount, &mount::ROOT)
+            .is_some_and(|root| root == "/");
+        (!whole, mount.name().len())
+    });
+    mounts.first().copied().cloned()
+}
+
+/// Removes `.` and `..` without resolving links, for paths that do not exist.
+fn normalise_path(path: &Path) -> PathBuf {
+    let mut out = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => out.push(name),
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    out
+}

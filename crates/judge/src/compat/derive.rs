@@ -1,0 +1,285 @@
+//! Checks the mounts of the next boot: file system and options of each line, for this kernel; and
+//! mkfs features that this kernel cannot mount.
+
+use super::mkfs::words_to_omit;
+use super::mkfs_tool::MkfsTool;
+use super::mount::{
+    file_system_support, is_listed, mount_options, mount_options_here, options_in_effect,
+};
+use super::zfs::zfs_supports;
+use super::{Effect, Support};
+use crate::facts::catalog::kernel::{self, ZfsSupport};
+use crate::facts::catalog::{boot, device, mount};
+use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::settings::NewFilesystem;
+use crate::version::Version;
+
+/// Writes facts about every boot line: options in effect, a refused file system type, and options
+/// by effect. All are unknown if the kernel or the file system is.
+pub fn derive(facts: &mut FactSet) {
+    for filesystem in NewFilesystem::ALL {
+        let Some(maker) = MkfsTool::for_filesystem(filesystem) else {
+            continue;
+        };
+        facts.insert(
+            &Subject::host(),
+            maker.leave_out,
+            features_left_out(facts, filesystem.as_str(), maker.version),
+        );
+    }
+    facts.insert(&Subject::host(), &kernel::ZFS_SUPPORT, zfs_support(facts));
+    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
+    for mount in mounts {
+        let unlisted = unlisted_options(facts, &mount);
+        facts.insert(&mount, &mount::UNLISTED_OPTIONS, unlisted);
+    }
+    let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+    for line in lines {
+        let in_effect = facts
+            .get(&line, &boot::OPTIONS)
+            .map(|options| boot_options_in_effect(facts, &line, &options));
+        facts.insert(&line, &boot::IN_EFFECT, in_effect);
+        let refused = refused_type(facts, &line);
+        facts.insert(&line, &boot::REFUSED_TYPE, refused);
+        let judged = option_support(facts, &line);
+        for (key, effect) in [
+            (&boot::REFUSED, Effect::Refused),
+            (&boot::NO_EFFECT, Effect::NoEffect),
+            (&boot::DEPRECATED, Effect::Deprecated),
+            (&boot::DEFAULT_ANYWAY, Effect::DefaultAnyway),
+            (&boot::UNDECIDED, Effect::Unknown),
+        ] {
+            let of_effect = |all: Vec<(String, Support)>| {
+                all.into_iter()
+                    .filter(|(_, is)| is.effect == effect)
+                    .map(|(option, _)| option)
+                    .collect()
+            };
+            facts.insert(&line, key, judged.clone().map(of_effect));
+        }
+    }
+}
+
+/// Options in force that the table does not list.
+fn unlisted_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>> {
+    let asked = [
+        &mount::FSTYPE.info,
+        &mount::OPTIONS.info,
+        &mount::SUPER_OPTIONS.info,
+    ];
+    let asked = asked.map(|info| (of, info.name));
+    let options = facts
+        .value(of, &mount::OPTIONS)
+        .zip(facts.value(of, &mount::SUPER_OPTIONS));
+    match facts.value(of, &mount::FSTYPE).zip(options) {
+        Some((fstype, (options, more))) => {
+            let unlisted = options
+                .into_iter()
+                .chain(more)
+                .filter(|option| !is_listed(&fstype, option));
+            Reading::known(unlisted.collect(), derived_source(facts, &asked))
+        }
+        None => missing_reading(facts, &asked),
+    }
+}
+
+/// Without options that a later one revokes or that another line makes ineffective.
+fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -> Vec<String> {
+    let overruled = facts.value(line, &boot::OVERRULED).unwrap_or_default();
+    let mut options = options_in_effect(
+        &facts.value(line, &boot::FSTYPE).unwrap_or_default(),
+        options,
+    );
+    options.retain(|option| !overruled.contains(option));
+    options
+}
+
+/// How this kernel supports each option of a boot line. The current mount is evidence if it has the
+/// same type; that needs kernel version and vendor to be observed, not assumed.
+pub fn option_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Support)>> {
+    let known = kernel_and_fstype(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
+    let Reading::Known {
+        value: (fstype, version, vendor),
+        source,
+    } = known
+    else {
+        return known.map(|_| Vec::new());
+    };
+    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+    let mounted = facts.resolve(line, Scope::Mount).filter(|mounted| {
+        facts
+            .value(mounted, &mount::FSTYPE)
+            .is_none_or(|now| now == fstype)
+    });
+    let in_force = mounted.map(|of| facts.get(&of, &mount::SUPER_OPTIONS));
+    let (in_force, of_mount) = match in_force {
+        Some(Reading::Known { value, source }) => (value, Some(source)),
+        Some(Reading::Unknown { .. }) | None => (Vec::new(), None),
+    };
+    let host = Subject::host();
+    let seen = |key: &'static str| {
+        facts
+            .reading_by_name(&host, key)
+            .source()
+            .is_some_and(Source::is_evidence)
+    };
+    let here = seen(kernel::VERSION.name()) && seen(kernel::VENDOR.name());
+    let asked = if here {
+        mount_options_here
+    } else {
+        mount_options
+    };
+    let rulings = asked(&fstype, &options, &in_force, &version, &vendor);
+    let source = match of_mount {
+        Some(mount) if !mount.is_evidence() => assumed_source(source),
+        Some(_) | None => source,
+    };
+    Reading::known(options.into_iter().zip(rulings).collect(), source)
+}
+
+/// The source of a conclusion that partly rests on an assumption.
+fn assumed_source(source: Source) -> Source {
+    let mut of: Vec<String> = vec![mount::SUPER_OPTIONS.name().to_owned()];
+    if let Source::Derived { of: others, .. } = source {
+        of.splice(0..0, others);
+    }
+    Source::Derived { of, assumed: true }
+}
+
+/// The type of a line, if this kernel has no such file system.
+fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
+    kernel_and_fstype(facts, line, &[boot::FSTYPE.name()]).map(|(fstype, version, vendor)| {
+        let refused = file_system_support(&fstype, &version, &vendor)
+            .effect
+            .is_refused();
+        if refused { vec![fstype] } else { Vec::new() }
+    })
+}
+
+/// The file system of a line with kernel version and vendor; unknown if any of these, or of the
+/// named facts, is.
+fn kernel_and_fstype(
+    facts: &FactSet,
+    line: &Subject,
+    names: &[&'static str],
+) -> Reading<(String, Version, String)> {
+    let host = Subject::host();
+    let of_kernel = [
+        (&host, kernel::VERSION.name()),
+        (&host, kernel::VENDOR.name()),
+    ];
+    let asked: Vec<(&Subject, &'static str)> = names
+        .iter()
+        .map(|name| (line, *name))
+        .chain(of_kernel)
+        .collect();
+    let version = facts.value(&host, &kernel::VERSION);
+    let known = facts
+        .value(line, &boot::FSTYPE)
+        .zip(version)
+        .zip(facts.value(&host, &kernel::VENDOR));
+    match known.filter(|_| {
+        asked
+            .iter()
+            .all(|(subject, name)| facts.reading_by_name(subject, name).is_known())
+    }) {
+        Some(((fstype, version), vendor)) => {
+            Reading::known((fstype, version, vendor), derived_source(facts, &asked))
+        }
+        None => missing_reading(facts, &asked),
+    }
+}
+
+/// Features that mkfs sets by default although the kernel cannot mount them.
+fn features_left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<String>> {
+    let host = Subject::host();
+    let asked = [
+        (&host, tool.name()),
+        (&host, kernel::VERSION.name()),
+        (&host, kernel::VENDOR.name()),
+    ];
+    let version = facts.value(&host, &kernel::VERSION);
+    match (
+        facts.value(&host, tool),
+        version,
+        facts.value(&host, &kernel::VENDOR),
+    ) {
+        (Some(tool), Some(version), Some(vendor)) => Reading::known(
+            words_to_omit(fs, &tool, &version, &vendor),
+            derived_source(facts, &asked),
+        ),
+        _ => missing_reading(facts, &asked),
+    }
+}
+
+/// Whether the loaded OpenZFS supports the kernel.
+fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
+    let host = Subject::host();
+    let classes = facts.known_values(&mount::CLASS);
+    if classes.is_empty() {
+        return Reading::unknown(UnknownReason::Absent, "no mounts were read");
+    }
+    let is_used = classes.iter().any(|(_, class)| class.is_zfs())
+        || !facts
+            .subjects_where(&device::KIND, |kind| kind.is_zvol())
+            .is_empty();
+    if !is_used {
+        let of = [mount::CLASS.name(), device::KIND.name()];
+        return Reading::known(ZfsSupport::NotUsed, Source::derived(of));
+    }
+    let asked = [
+        (&host, kernel::ZFS_VERSION.name()),
+        (&host, kernel::VERSION.name()),
+    ];
+    match facts
+        .value(&host, &kernel::ZFS_VERSION)
+        .zip(facts.value(&host, &kernel::VERSION))
+    {
+        Some((module, kernel)) => match zfs_supports(&module, &kernel) {
+            Ok(true) => Reading::known(ZfsSupport::Supported, derived_source(facts, &asked)),
+            Ok(false) => Reading::known(ZfsSupport::TooNew, derived_source(facts, &asked)),
+            Err(detail) => Reading::unknown(UnknownReason::Ambiguous, detail).with_remedy(
+                Remedy::Do("check Supported Platforms in the release notes of OpenZFS".to_owned()),
+            ),
+        },
+        None => missing_reading(facts, &asked),
+    }
+}
+
+/// The reading of an impossible conclusion: the first of these facts that is unknown.
+fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
+    let unknown =
+        asked.iter().find_map(
+            |(subject, name)| match facts.reading_by_name(subject, name) {
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                } => Some((*name, *why, detail, remedy.clone())),
+                Reading::Known { .. } => None,
+            },
+        );
+    match unknown {
+        Some((name, why, detail, remedy)) => Reading::Unknown {
+            why,
+            detail: format!("{name} is not known: {detail}"),
+            remedy,
+        },
+        None => Reading::unknown(
+            UnknownReason::Malformed,
+            "the options or the kernel's version",
+        ),
+    }
+}
+
+/// The source of a conclusion from these facts; assumed if one of them is.
+fn derived_source(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Source {
+    let assumed = asked
+        .iter()
+        .filter_map(|(subject, name)| facts.reading_by_name(subject, name).source())
+        .any(|source| !source.is_evidence());
+    Source::Derived {
+        of: asked.iter().map(|(_, name)| (*name).to_owned()).collect(),
+        assumed,
+    }
+}

@@ -1,0 +1,235 @@
+//! The releases that the tables cover, from `rules/tables/releases.toml`, and newer ones on a host.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+
+use crate::facts::catalog::cluster;
+use crate::facts::catalog::{host, kernel};
+use crate::facts::note::RunNote;
+use crate::facts::{FactSet, Scope, ServerKind, Subject};
+use crate::toml_table::parse;
+use crate::version::Version;
+
+pub(super) const TEXT: &str = include_str!("../../rules/tables/releases.toml");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub enum Product {
+    Linux,
+    #[serde(rename = "PostgreSQL")]
+    Postgres,
+    #[serde(rename = "MySQL")]
+    Mysql,
+    #[serde(rename = "MariaDB")]
+    Mariadb,
+    #[serde(rename = "e2fsprogs")]
+    E2fsprogs,
+    #[serde(rename = "xfsprogs")]
+    Xfsprogs,
+    #[serde(rename = "btrfs-progs")]
+    Btrfsprogs,
+    #[serde(rename = "OpenZFS")]
+    Zfs,
+}
+
+impl Product {
+    /// In the order of a report.
+    pub const ALL: [Self; 8] = [
+        Self::Linux,
+        Self::E2fsprogs,
+        Self::Xfsprogs,
+        Self::Btrfsprogs,
+        Self::Zfs,
+        Self::Postgres,
+        Self::Mysql,
+        Self::Mariadb,
+    ];
+
+    /// Its name in texts and stamps.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Linux => "Linux",
+            Self::Postgres => "PostgreSQL",
+            Self::Mysql => "MySQL",
+            Self::Mariadb => "MariaDB",
+            Self::E2fsprogs => "e2fsprogs",
+            Self::Xfsprogs => "xfsprogs",
+            Self::Btrfsprogs => "btrfs-progs",
+            Self::Zfs => "OpenZFS",
+        }
+    }
+
+    fn installed_versions(self, facts: &FactSet) -> Vec<Version> {
+        let here = |key| facts.value(&Subject::host(), key).into_iter().collect();
+        match self {
+            Self::Linux => here(&kernel::VERSION),
+            Self::E2fsprogs => here(&host::E2FSPROGS),
+            Self::Xfsprogs => here(&host::XFSPROGS),
+            Self::Btrfsprogs => here(&host::BTRFSPROGS),
+            Self::Zfs => here(&kernel::ZFS_VERSION),
+            Self::Postgres => server_versions(facts, ServerKind::Postgres),
+            Self::Mysql => server_versions(facts, ServerKind::Mysql),
+            Self::Mariadb => server_versions(facts, ServerKind::Mariadb),
+        }
+    }
+}
+
+fn server_versions(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
+    let key = kind.area().database().version;
+    let servers = facts
+        .subjects(Scope::Cluster)
+        .filter(|of| facts.value(of, &cluster::KIND) == Some(kind));
+    servers.filter_map(|of| facts.value(of, key)).collect()
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProductRelease {
+    pub of: Product,
+    /// As written.
+    pub version: String,
+    /// The day in UTC, if known.
+    pub released: Option<Date>,
+    #[expect(dead_code, reason = "for those who read the table")]
+    source: String,
+}
+
+impl ProductRelease {
+    /// As many numbers as are written.
+    fn numbers(&self) -> Vec<u64> {
+        self.version
+            .split('.')
+            .filter_map(|number| number.parse().ok())
+            .collect()
+    }
+
+    /// Whether a version is of a later release; `7.2.9` belongs to `7.2`.
+    fn is_before(&self, version: &Version) -> bool {
+        let own = self.numbers();
+        (0..own.len())
+            .map(|at| version.number(at))
+            .collect::<Vec<_>>()
+            > own
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReleaseTable {
+    release: Vec<ProductRelease>,
+}
+
+/// If it does not load, which a test excludes, no release is known.
+pub fn releases() -> &'static [ProductRelease] {
+    static TABLE: LazyLock<ReleaseTable> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
+    &TABLE.release
+}
+
+/// A note for each release on the host that the tables do not cover.
+pub fn newer_than_tables(facts: &FactSet) -> Vec<RunNote> {
+    let newest = |product: Product| {
+        releases()
+            .iter()
+            .filter(|release| release.of == product)
+            .max_by_key(|release| release.numbers())
+    };
+    let mut notes = Vec::new();
+    for product in Product::ALL {
+        let Some(known) = newest(product) else {
+            continue;
+        };
+        let mut here: Vec<String> = product
+            .installed_versions(facts)
+            .iter()
+            .filter(|version| known.is_before(version))
+            .map(ToString::to_string)
+            .collect();
+        here.sort();
+        here.dedup();
+        let (product, known) = (product.as_str(), &known.version);
+        notes.extend(here.into_iter().map(|here| RunNote::NewerRelease {
+            product,
+            here,
+            known: known.clone(),
+        }));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+
+    #[test]
+    fn the_table_loads_and_has_a_release_of_every_product() {
+        let found = parse::<ReleaseTable>(TEXT).unwrap().release;
+        for product in Product::ALL {
+            assert!(
+                found.iter().any(|release| release.of == product),
+                "{}",
+                product.as_str()
+            );
+        }
+        for one in found {
+            assert!(
+                one.version
+                    .split('.')
+                    .all(|number| number.parse::<u64>().is_ok()),
+                "{one:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_host_newer_than_the_tables_says_so() {
+        let with = |kernel: &str, tool: &str| {
+            let mut facts = FactSet::default();
+            let source = || Source::file("/proc/version");
+            facts.insert_known(
+                &Subject::host(),
+                &kernel::VERSION,
+                Version::parse(kernel).unwrap(),
+                source(),
+            );
+            facts.insert_known(
+                &Subject::host(),
+                &host::E2FSPROGS,
+                Version::parse(tool).unwrap(),
+                source(),
+            );
+            newer_than_tables(&facts)
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
+        let newest = |product| {
+            releases()
+                .iter()
+                .rfind(|one| one.of == product)
+                .unwrap()
+                .version
+                .clone()
+        };
+        let (linux, tools) = (newest(Product::Linux), newest(Product::E2fsprogs));
+        assert_eq!(
+            with(&format!("{linux}.99-generic"), &tools),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            with("3.10.0-1160.el7.x86_64", "1.42.9"),
+            Vec::<String>::new()
+        );
+        let said = with("99.1.0", "99.0");
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].contains("Linux 99.1.0") && said[0].contains(&format!("({linux})")),
+            "{said:?}"
+        );
+        assert!(
+            said[1].contains("e2fsprogs 99.0") && said[1].contains(&format!("({tools})")),
+            "{said:?}"
+        );
+    }
+}

@@ -1,0 +1,987 @@
+//! Public documentation of options, kernels, tools and servers, compared with the table.
+
+use super::*;
+use crate::version::Version;
+
+fn v(text: &str) -> Version {
+    Version::parse(text).unwrap()
+}
+
+/// The vendor as the kernel collector names it, by the tail of the release.
+fn effect(fs: &str, options: &str, kernel: &str, vendor: &str) -> Effect {
+    let options: Vec<String> = options.split(',').map(str::to_owned).collect();
+    let backports = vendor.starts_with("el") || vendor == "sles";
+    let rulings = mount_options(
+        fs,
+        &options,
+        &[],
+        &v(kernel).with_backports(backports),
+        vendor,
+    );
+    rulings.last().unwrap().effect
+}
+
+use Effect::{DefaultAnyway, Deprecated, NoEffect, Refused, Unknown};
+
+#[test]
+fn mount_options_of_documented_kernels() {
+    for (fs, options, kernel, vendor, expect) in [
+        // Documentation/admin-guide/xfs.rst; commits 4cf4573 and 1c02d502c208.
+        ("xfs", "nobarrier", "4.9.337", "mainline", Effect::Ok),
+        ("xfs", "nobarrier", "4.10", "mainline", NoEffect),
+        ("xfs", "nobarrier", "4.18.20", "mainline", NoEffect),
+        ("xfs", "nobarrier", "4.19", "mainline", Refused),
+        ("xfs", "barrier", "4.19", "mainline", Refused),
+        ("xfs", "nobarrier", "5.15.0-91-generic", "ubuntu", Refused),
+        ("xfs", "nobarrier", "7.0", "mainline", Refused),
+        // Sources of 3.10.0-514, -1127 and -1160; Red Hat's leapp removes it for 8.
+        (
+            "xfs",
+            "nobarrier",
+            "3.10.0-514.el7.x86_64",
+            "el7",
+            Effect::Ok,
+        ),
+        ("xfs", "nobarrier", "3.10.0-957.el7.x86_64", "el7", Unknown),
+        (
+            "xfs",
+            "nobarrier",
+            "3.10.0-1127.el7.x86_64",
+            "el7",
+            NoEffect,
+        ),
+        (
+            "xfs",
+            "nobarrier",
+            "3.10.0-1160.119.1.el7.x86_64",
+            "el7",
+            NoEffect,
+        ),
+        ("xfs", "nobarrier", "4.18.0-147.el8.x86_64", "el8", Refused),
+        ("xfs", "barrier", "4.18.0-553.el8_10.x86_64", "el8", Refused),
+        ("xfs", "nobarrier", "5.14.0-362.el9.x86_64", "el9", Refused),
+        // SUSE KB 000020240.
+        ("xfs", "nobarrier", "4.12.14-95.3-default", "sles", NoEffect),
+        ("xfs", "nobarrier", "5.3.18-22-default", "sles", Refused),
+        ("xfs", "nobarrier", "4.4.21-69-default", "sles", Unknown),
+        // linux-xfs, October 2025.
+        ("xfs", "attr2", "4.18.0-553.el8", "el8", DefaultAnyway),
+        ("xfs", "attr2", "6.1.176", "mainline", Deprecated),
+        ("xfs", "attr2", "6.18-rc1", "mainline", Refused),
+        ("xfs", "attr2", "6.18-rc2", "mainline", Refused),
+        ("xfs", "attr2", "6.18.1", "mainline", Deprecated),
+        ("xfs", "ikeep", "6.12.117", "mainline", Deprecated),
+        ("xfs", "noattr2", "6.1.176", "mainline", Refused),
+        ("xfs", "noattr2", "6.12.117", "mainline", Refused),
+        ("xfs", "noattr2", "6.18.44", "mainline", Deprecated),
+        ("xfs", "inode64", "3.10.0-1160.el7", "el7", DefaultAnyway),
+        ("xfs", "logbufs=8", "6.1", "mainline", DefaultAnyway),
+        ("xfs", "logbufs=9", "6.1", "mainline", Refused),
+        ("xfs", "logbsize=256k", "6.1", "mainline", Effect::Ok),
+        ("xfs", "logbsize=100", "6.1", "mainline", Refused),
+        ("xfs", "nodelaylog", "4.0", "mainline", Refused),
+        ("xfs", "osyncisdsync", "5.14.0-1.el9", "el9", Refused),
+        (
+            "xfs",
+            "max_atomic_write=16k",
+            "6.12.117",
+            "mainline",
+            Refused,
+        ),
+        ("xfs", "max_atomic_write=16k", "6.16", "mainline", Unknown),
+        ("xfs", "max_atomic_write=12k", "6.18", "mainline", Refused),
+        ("xfs", "max_atomic_write=0", "6.16", "mainline", Effect::Ok),
+        (
+            "xfs",
+            "max_atomic_write=16k",
+            "6.12.0-55.el10",
+            "el10",
+            Unknown,
+        ),
+        ("xfs", "norecovery", "6.1", "mainline", Refused),
+        ("xfs", "ro,norecovery", "6.1", "mainline", Effect::Ok),
+        // Another file system's option.
+        ("xfs", "data=ordered", "6.1", "mainline", Refused),
+        ("ext4", "inode64", "6.1", "mainline", Refused),
+        ("btrfs", "logbufs=8", "6.1", "mainline", Refused),
+        ("btrfs", "data=writeback", "5.14.0-362.el9", "el9", Refused),
+        // No file system's option.
+        ("xfs", "nobarier", "6.1", "mainline", Unknown),
+        ("ext4", "go-faster", "6.1", "mainline", Unknown),
+        ("vfat", "nobarrier", "6.1", "mainline", Unknown),
+        ("nfs4", "noatime", "6.1", "mainline", Effect::Ok),
+        ("xfs", "loop", "6.1", "mainline", Effect::Ok),
+        ("squashfs", "loop=/dev/loop3", "6.1", "mainline", Effect::Ok),
+        ("iso9660", "loop", "6.1", "mainline", Effect::Ok),
+        ("overlay", "lowerdir=/a:/b", "6.1", "mainline", Effect::Ok),
+        ("overlay", "upperdir=", "6.1", "mainline", Refused),
+        ("overlay", "metacopy=on", "4.19", "mainline", Effect::Ok),
+        ("overlay", "metacopy=maybe", "6.1", "mainline", Refused),
+        ("overlay", "volatile", "5.4", "mainline", Unknown),
+        ("overlay", "frobnicate", "6.1", "mainline", Unknown),
+        // nfs(5).
+        ("nfs4", "hard", "6.1", "mainline", DefaultAnyway),
+        ("nfs", "soft", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("nfs", "softerr", "6.1", "mainline", Unknown),
+        // Documentation/admin-guide/ext4.rst, fs/ext4/super.c.
+        ("ext4", "nobarrier", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("ext4", "nobarrier", "6.18.44", "mainline", Effect::Ok),
+        ("ext4", "barrier=0", "6.18.44", "mainline", Effect::Ok),
+        ("ext4", "barrier=1", "6.1", "mainline", DefaultAnyway),
+        ("ext4", "data=ordered", "6.1", "mainline", DefaultAnyway),
+        ("ext4", "data=writeback", "6.1", "mainline", Effect::Ok),
+        ("ext4", "data=sideways", "6.1", "mainline", Refused),
+        ("ext4", "commit=60", "6.1", "mainline", Effect::Ok),
+        ("ext4", "commit=soon", "6.1", "mainline", Refused),
+        ("ext4", "commit=2147483647", "6.1", "mainline", Unknown),
+        (
+            "ext4",
+            "inode_readahead_blks=33",
+            "6.1",
+            "mainline",
+            Refused,
+        ),
+        (
+            "ext4",
+            "inode_readahead_blks=64",
+            "6.1",
+            "mainline",
+            Effect::Ok,
+        ),
+        ("ext4", "barrier=2", "6.1", "mainline", DefaultAnyway),
+        ("btrfs", "thread_pool=0", "6.1", "mainline", Refused),
+        ("xfs", "allocsize=6k", "6.1", "mainline", Refused),
+        ("ext4", "journal_async_commit", "6.1", "mainline", Refused),
+        (
+            "ext4",
+            "data=ordered,journal_async_commit",
+            "6.1",
+            "mainline",
+            Refused,
+        ),
+        (
+            "ext4",
+            "data=writeback,journal_async_commit",
+            "6.1",
+            "mainline",
+            Effect::Ok,
+        ),
+        ("ext4", "dioread_nolock", "5.6", "mainline", DefaultAnyway),
+        ("ext4", "dioread_nolock", "5.4", "mainline", Effect::Ok),
+        ("ext4", "fast_commit", "6.12", "mainline", Refused),
+        ("ext4", "nobh", "6.1", "mainline", NoEffect),
+        // Refused on a file system that was not unmounted, and without a journal on any other.
+        ("ext4", "noload", "6.18", "mainline", Unknown),
+        (
+            "ext4",
+            "noatime,norecovery",
+            "3.10.0-1160.el7",
+            "el7",
+            Unknown,
+        ),
+        ("ext4", "norecovery,ro", "6.18", "mainline", Effect::Ok),
+        // Mounts in the lab.
+        ("ext4", "noacl", "5.15", "mainline", Deprecated),
+        ("ext4", "noacl", "6.1.192", "debian", Refused),
+        ("xfs", "lifetime", "6.12.117", "debian", Refused),
+        ("btrfs", "ro,norecovery", "6.1.192", "debian", Effect::Ok),
+        // ext3 by the ext4 driver since 4.3, in Red Hat 7 before.
+        ("ext3", "nobarrier", "6.1", "mainline", Effect::Ok),
+        ("ext3", "delalloc", "6.1", "mainline", Refused),
+        ("ext3", "barrier=0", "4.2", "mainline", Unknown),
+        ("ext3", "barrier=0", "3.10.0-1160.el7", "el7", Effect::Ok),
+        // btrfs(5), btrfs: Kernel by version.
+        ("btrfs", "nobarrier", "6.1", "mainline", Effect::Ok),
+        ("btrfs", "inode_cache", "5.10", "mainline", Effect::Ok),
+        ("btrfs", "inode_cache", "6.1.176", "mainline", NoEffect),
+        ("btrfs", "inode_cache", "6.8", "mainline", Refused),
+        ("btrfs", "recovery", "6.7", "mainline", Deprecated),
+        ("btrfs", "recovery", "6.12.117", "mainline", Refused),
+        ("btrfs", "check_int", "6.7", "mainline", Refused),
+        ("btrfs", "subvolrootid=5", "5.9", "mainline", Refused),
+        ("btrfs", "nologreplay", "6.12", "mainline", Refused),
+        ("btrfs", "ro,nologreplay", "6.12", "mainline", Deprecated),
+        ("btrfs", "ro,nologreplay", "6.16", "mainline", Refused),
+        ("btrfs", "space_cache", "6.1", "mainline", Unknown),
+        ("btrfs", "space_cache=v2", "6.1", "mainline", Effect::Ok),
+        ("btrfs", "compress=zstd", "4.13", "mainline", Refused),
+        ("btrfs", "compress=zstd:3", "5.15", "mainline", Effect::Ok),
+        ("btrfs", "compress=zstd:19", "5.15", "mainline", Effect::Ok),
+        (
+            "btrfs",
+            "compress-force=zstd:-5",
+            "6.15",
+            "mainline",
+            Effect::Ok,
+        ),
+        ("btrfs", "compress=zstd:-5", "6.12", "mainline", Unknown),
+        (
+            "btrfs",
+            "ro,rescue=ignoremetacsums",
+            "6.12",
+            "mainline",
+            Effect::Ok,
+        ),
+        ("btrfs", "rescue=isuperflags", "6.18", "mainline", Refused),
+        ("btrfs", "discard=async", "6.2", "mainline", Effect::Ok),
+        // mount(8), systemd.mount(5).
+        ("ext4", "noatime", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("ext3", "defaults", "2.6.35", "mainline", Effect::Ok),
+        ("ext3", "relatime", "2.6.32-754.el6", "el6", DefaultAnyway),
+        (
+            "xfs",
+            "x-systemd.device-timeout=9",
+            "6.1",
+            "mainline",
+            Effect::Ok,
+        ),
+        ("btrfs", "relatime", "6.1", "mainline", DefaultAnyway),
+        ("xfs", "lazytime", "4.16", "mainline", Unknown),
+        ("ext4", "mand", "5.15", "mainline", NoEffect),
+        // Beyond the table.
+        ("ext4", "nobarrier", "8.0", "mainline", Unknown),
+        ("ext4", "noatime", "2.6.29", "mainline", Unknown),
+        ("ext4", "commit=30", "2.6.32", "mainline", Unknown),
+    ] {
+        assert_eq!(
+            effect(fs, options, kernel, vendor),
+            expect,
+            "{fs} {options} on {kernel} ({vendor})"
+        );
+    }
+}
+
+#[test]
+fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
+    let ruled = |option: &str, in_force: &str| {
+        let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
+        let fs = if option == "noattr2" { "xfs" } else { "btrfs" };
+        mount_options(fs, &options, &in_force, &v("6.1"), "mainline")
+            .remove(0)
+            .effect
+    };
+    assert_eq!(ruled("space_cache", "space_cache=v2"), Refused);
+    assert_eq!(ruled("space_cache=v1", "space_cache=v2"), Refused);
+    assert_eq!(ruled("space_cache", "space_cache"), Deprecated);
+    assert_eq!(ruled("nospace_cache", "space_cache=v2"), Refused);
+    assert_eq!(ruled("noattr2", "noattr2"), Deprecated);
+    assert_eq!(ruled("noattr2", "attr2"), Refused);
+}
+
+/// A kernel accepts every option that it shows in force; that proves nothing about another kernel.
+#[test]
+fn what_is_in_force_is_taken_by_this_kernel() {
+    for (fs, option, in_force, kernel, vendor, here, elsewhere) in [
+        (
+            "xfs",
+            "pquota",
+            "prjquota",
+            "6.1.102-111.182.amzn2023.x86_64",
+            "amazon",
+            Effect::Ok,
+            Unknown,
+        ),
+        (
+            "xfs",
+            "prjquota",
+            "usrquota",
+            "6.1.102-111.182.amzn2023.x86_64",
+            "amazon",
+            Effect::Ok,
+            Unknown,
+        ),
+        (
+            "xfs",
+            "prjquota",
+            "noquota",
+            "6.1.102-111.182.amzn2023.x86_64",
+            "amazon",
+            Unknown,
+            Unknown,
+        ),
+        (
+            "ext4",
+            "noacl",
+            "noacl",
+            "5.14.0-503.el9",
+            "el9",
+            Deprecated,
+            Unknown,
+        ),
+        (
+            "ext4",
+            "prjquota",
+            "prjquota",
+            "6.1",
+            "debian",
+            Effect::Ok,
+            Unknown,
+        ),
+        (
+            "xfs",
+            "max_atomic_write=16k",
+            "max_atomic_write=16k",
+            "6.18.44",
+            "mainline",
+            Effect::Ok,
+            Unknown,
+        ),
+        (
+            "ext4",
+            "norecovery",
+            "norecovery",
+            "6.18.44",
+            "mainline",
+            Unknown,
+            Unknown,
+        ),
+        (
+            "f2fs",
+            "background_gc=on",
+            "background_gc=on",
+            "6.1",
+            "debian",
+            Effect::Ok,
+            Unknown,
+        ),
+        // Shown by kernels that ignore it, too.
+        (
+            "xfs",
+            "nobarrier",
+            "nobarrier",
+            "3.10.0-957.el7.x86_64",
+            "el7",
+            Unknown,
+            Unknown,
+        ),
+        (
+            "xfs",
+            "nobarrier",
+            "nobarrier",
+            "4.4.21-69-default",
+            "sles",
+            Unknown,
+            Unknown,
+        ),
+    ] {
+        let backports = vendor.starts_with("el") || vendor == "sles";
+        let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
+        let kernel = v(kernel).with_backports(backports);
+        let ruled = mount::mount_options_here(fs, &options, &in_force, &kernel, vendor)
+            .remove(0)
+            .effect;
+        assert_eq!(ruled, here, "{fs} {option} on this {kernel}");
+        let ruled = mount_options(fs, &options, &in_force, &kernel, vendor)
+            .remove(0)
+            .effect;
+        assert_eq!(ruled, elsewhere, "{fs} {option} on {kernel}");
+    }
+}
+
+/// Only options that remain in effect after the whole line count as in force.
+#[test]
+fn the_last_word_of_a_line_wins_where_it_does() {
+    for (fs, line, expect) in [
+        ("ext4", "nobarrier,barrier=1", "barrier=1"),
+        ("ext4", "barrier=1,nobarrier", "nobarrier"),
+        ("ext4", "nobarrier,noatime,barrier", "noatime,barrier"),
+        ("ext4", "barrier,barrier=0", "barrier=0"),
+        ("ext3", "nobarrier,barrier=1", "barrier=1"),
+        ("ext4", "data=journal,data=ordered", "data=ordered"),
+        ("ext4", "nodelalloc,delalloc", "delalloc"),
+        ("ext4", "usrquota,noquota,grpquota", "noquota,grpquota"),
+        ("ext4", "ro,noload,rw", "noload,rw"),
+        ("xfs", "inode32,inode64", "inode64"),
+        ("xfs", "logbufs=2,logbufs=8", "logbufs=8"),
+        ("xfs", "nobarrier,barrier=1", "nobarrier,barrier=1"),
+        ("btrfs", "nobarrier,barrier", "barrier"),
+        ("btrfs", "nodatacow,compress=zstd:3", "compress=zstd:3"),
+        ("btrfs", "compress=zstd:3,nodatacow", "nodatacow"),
+        ("btrfs", "nodatacow,compress=no", "nodatacow,compress=no"),
+        ("btrfs", "nodatacow,datacow", "nodatasum,datacow"),
+        ("btrfs", "nodatacow,nodatasum,datacow", "nodatasum,datacow"),
+        ("btrfs", "nodatacow,datacow,datasum", "datacow,datasum"),
+        ("btrfs", "ssd_spread,ssd", "ssd_spread,ssd"),
+        (
+            "btrfs",
+            "rescue=usebackuproot,rescue=nologreplay",
+            "rescue=usebackuproot,rescue=nologreplay",
+        ),
+        ("vfat", "sync,async", "async"),
+        ("vfat", "nobarrier,barrier=1", "nobarrier,barrier=1"),
+        ("ext4", "noatime,relatime", "noatime,relatime"),
+        ("ext4", "noatime,atime", "atime"),
+    ] {
+        let options: Vec<String> = line.split(',').map(str::to_owned).collect();
+        assert_eq!(
+            options_in_effect(fs, &options).join(","),
+            expect,
+            "{fs} {line}"
+        );
+    }
+}
+
+#[test]
+fn some_options_are_refused_beside_others() {
+    for (fs, line, kernel, expect) in [
+        ("ext4", "delalloc,data=journal", "6.18", Refused),
+        ("ext4", "delalloc,nodelalloc,data=journal", "6.18", Refused),
+        ("ext4", "nodelalloc,data=journal", "6.18", Effect::Ok),
+        ("ext4", "commit=30,noload", "6.18", Refused),
+        ("ext4", "commit=30,noload", "3.16", Unknown),
+        ("ext4", "ro,noload", "6.18", Effect::Ok),
+        ("xfs", "ro,rw,norecovery", "6.18", Refused),
+        ("xfs", "rw,ro,norecovery", "6.18", Effect::Ok),
+        (
+            "ext4",
+            "data=writeback,data=ordered,journal_async_commit",
+            "6.18",
+            Refused,
+        ),
+        ("ext4", "discard=async", "6.18", Refused),
+        ("ext4", "commit", "5.10", Refused),
+        ("btrfs", "barrier=0", "6.18", Refused),
+        ("btrfs", "discard=async", "6.18", Effect::Ok),
+        ("xfs", "lazytime=1", "6.18", Unknown),
+    ] {
+        assert_eq!(
+            effect(fs, line, kernel, "mainline"),
+            expect,
+            "{fs} {line} on {kernel}"
+        );
+    }
+}
+
+#[test]
+fn everything_but_ok_says_why() {
+    for fs in ["ext4", "xfs", "btrfs"] {
+        for kernel in ["3.10.1", "4.18.20", "6.1", "6.18.44", "7.1"] {
+            for example in mount_examples(fs) {
+                let ruling = mount_option(fs, &example.option, &v(kernel), "mainline");
+                let silent = ruling.because.is_empty() && ruling.effect != Effect::Ok;
+                assert!(
+                    !silent || ruling.effect == Unknown,
+                    "{fs} {} on {kernel}",
+                    example.option
+                );
+                assert!(!ruling.source.is_empty() || ruling.effect == Unknown);
+            }
+        }
+    }
+}
+
+#[test]
+fn features_of_new_file_systems() {
+    let judge = |fs: &str, feature: &str, tool: &str, kernel: &str| {
+        let backports = kernel.contains(".el");
+        let read =
+            |text: &str| Version::parse(text).map(|version| version.with_backports(backports));
+        let vendor = if kernel.contains(".el8") {
+            "el8"
+        } else {
+            "mainline"
+        };
+        let kernel = read(kernel);
+        mkfs_feature(
+            fs,
+            feature,
+            read(tool).as_ref(),
+            kernel.as_ref().map(|kernel| (kernel, vendor)),
+        )
+        .effect
+    };
+    for (fs, feature, tool, kernel, expect) in [
+        ("ext4", "fast_commit", "1.45.5", "6.12", Refused),
+        ("ext4", "fast_commit", "1.46.4", "6.12", Deprecated),
+        ("ext4", "fast_commit", "1.47.0", "6.12", Effect::Ok),
+        ("ext4", "fast_commit", "1.47.0", "5.4", NoEffect),
+        ("ext4", "fast_commit", "1.46.5", "4.18.0-553.el8", Unknown),
+        ("ext4", "fast_commit", "?", "6.12", Unknown),
+        ("ext4", "fast_commit", "1.47.0", "?", Unknown),
+        ("ext4", "orphan_file", "1.47.0", "5.10", NoEffect),
+        ("ext4", "metadata_csum", "1.47.0", "3.16", Refused),
+        ("ext4", "casefold", "1.47.0", "4.19", Refused),
+        ("ext4", "metadata_csum_seed", "1.47.0", "5.10", Effect::Ok),
+        ("xfs", "nrext64", "6.5.0", "5.15", Refused),
+        ("xfs", "rmapbt", "6.5.0", "4.4", Refused),
+        ("xfs", "rmapbt", "6.5.0", "4.9", Effect::Ok),
+        ("xfs", "nrext64", "6.5.0", "6.1", Effect::Ok),
+        ("btrfs", "block-group-tree", "6.19", "6.1", Effect::Ok),
+        ("ext4", "warp_drive", "1.47.0", "6.12", Unknown),
+    ] {
+        assert_eq!(
+            judge(fs, feature, tool, kernel),
+            expect,
+            "{fs} {feature} {tool} {kernel}"
+        );
+    }
+}
+
+#[test]
+fn what_tools_set_by_default_must_be_mountable() {
+    let judge = |fs: &str, tool: &str, kernel: &str, vendor: &str| {
+        mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &[]).effect
+    };
+    assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
+    assert_eq!(
+        judge("ext4", "1.47.0", "5.10", "mainline"),
+        Effect::Ok,
+        "orphan_file is compatible"
+    );
+    assert_eq!(
+        judge("ext4", "1.47.0", "4.3", "mainline"),
+        Refused,
+        "metadata_csum_seed is not"
+    );
+    assert_eq!(judge("ext4", "1.46.5", "5.10", "mainline"), Effect::Ok);
+    assert_eq!(judge("xfs", "6.18.0", "6.6", "mainline"), Refused);
+    assert_eq!(judge("xfs", "6.5.0", "5.14.0-362.el9", "el9"), Unknown);
+    assert_eq!(
+        judge("xfs", "4.5.0", "3.10.0-1160.el7", "el7"),
+        Effect::Ok,
+        "what Red Hat 7 makes, it mounts"
+    );
+    assert_eq!(judge("xfs", "4.5.0", "3.10.1", "mainline"), Refused);
+}
+
+#[test]
+fn what_the_kernel_cannot_mount_is_left_out() {
+    for (fs, tool, kernel, vendor, expect) in [
+        ("ext4", "1.47.0", "6.1", "debian", ""),
+        ("ext4", "1.47.0", "5.10", "mainline", "^orphan_file"),
+        ("ext4", "1.47.0", "4.18.0-553.el8", "el8", "^orphan_file"),
+        ("ext4", "1.46.5", "5.10", "mainline", ""),
+        ("xfs", "6.18.0", "6.6", "mainline", "parent=0,exchange=0"),
+        ("xfs", "6.5.0", "5.15.0-91", "ubuntu", "nrext64=0"),
+        (
+            "xfs",
+            "6.5.0",
+            "4.4",
+            "mainline",
+            "rmapbt=0,reflink=0,bigtime=0,inobtcount=0,nrext64=0",
+        ),
+        ("btrfs", "6.19", "5.15", "mainline", "^block-group-tree"),
+        ("btrfs", "6.19", "6.1", "mainline", ""),
+    ] {
+        let words = words_to_omit(fs, &v(tool), &v(kernel), vendor);
+        assert_eq!(words.join(","), expect, "{fs} {tool} on {kernel}");
+        let with = mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &words);
+        assert_eq!(
+            with.effect,
+            Effect::Ok,
+            "{fs} {tool} on {kernel}: {}",
+            with.because
+        );
+        assert!(
+            words.iter().all(|word| !word.contains("has_journal")),
+            "never the journal"
+        );
+    }
+}
+
+mod lines_and_advice {
+    use super::super::{RelatedAdvice, derive};
+    use super::v;
+    use crate::facts::catalog::{boot, host, kernel, mount, postgres};
+    use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+
+    fn list(words: &str) -> Vec<String> {
+        words.split(',').map(str::to_owned).collect()
+    }
+
+    fn with_kernel(release: &str, vendor: &str) -> FactSet {
+        let mut facts = FactSet::default();
+        let uname = || Source::call("uname");
+        facts.insert_known(&Subject::host(), &kernel::VERSION, v(release), uname());
+        facts.insert_known(
+            &Subject::host(),
+            &kernel::VENDOR,
+            vendor.to_owned(),
+            uname(),
+        );
+        facts
+    }
+
+    fn with_line(mut facts: FactSet, fs: &str, options: &str) -> FactSet {
+        let line = Subject::boot("/data");
+        facts.insert_known(
+            &line,
+            &boot::FSTYPE,
+            fs.to_owned(),
+            Source::line("/etc/fstab", 3),
+        );
+        facts.insert_known(
+            &line,
+            &boot::OPTIONS,
+            list(options),
+            Source::line("/etc/fstab", 3),
+        );
+        facts
+    }
+
+    #[test]
+    fn a_line_is_sorted_by_effect() {
+        let mut facts = with_line(
+            with_kernel("6.1.0-28-amd64", "debian"),
+            "xfs",
+            "noatime,nobarrier,attr2,inode64,frobnicate,lazytime",
+        );
+        derive(&mut facts);
+        let line = Subject::boot("/data");
+        assert_eq!(facts.value(&line, &boot::REFUSED), Some(list("nobarrier")));
+        assert_eq!(facts.value(&line, &boot::DEPRECATED), Some(list("attr2")));
+        assert_eq!(
+            facts.value(&line, &boot::DEFAULT_ANYWAY),
+            Some(list("inode64"))
+        );
+        assert_eq!(
+            facts.value(&line, &boot::UNDECIDED),
+            Some(list("frobnicate"))
+        );
+        assert_eq!(facts.value(&line, &boot::NO_EFFECT), Some(Vec::new()));
+    }
+
+    /// Which options of a line remain in effect does not depend on the kernel.
+    #[test]
+    fn what_a_later_word_takes_back_is_not_in_effect() {
+        for (fs, options, in_effect) in [
+            ("ext4", "nobarrier,barrier=1", "barrier=1"),
+            ("ext4", "barrier=1,nobarrier", "nobarrier"),
+            ("btrfs", "nodatacow,compress=zstd:3", "compress=zstd:3"),
+            ("xfs", "nobarrier,noatime", "nobarrier,noatime"),
+        ] {
+            let mut facts = with_line(FactSet::default(), fs, options);
+            derive(&mut facts);
+            let line = Subject::boot("/data");
+            assert_eq!(
+                facts.value(&line, &boot::IN_EFFECT),
+                Some(list(in_effect)),
+                "{fs} {options}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_kernel_nothing_is_known() {
+        let mut facts = with_line(FactSet::default(), "xfs", "nobarrier");
+        derive(&mut facts);
+        let line = Subject::boot("/data");
+        for key in [
+            &boot::REFUSED,
+            &boot::NO_EFFECT,
+            &boot::DEPRECATED,
+            &boot::DEFAULT_ANYWAY,
+            &boot::UNDECIDED,
+        ] {
+            let Reading::Unknown { why, detail, .. } = facts.get(&line, key) else {
+                panic!("{}", key.name())
+            };
+            assert_eq!(why, UnknownReason::NotCollected);
+            assert!(detail.contains("kernel.version"), "{detail}");
+        }
+    }
+
+    #[test]
+    fn an_assumed_kernel_marks_what_is_concluded() {
+        let mut facts = with_line(with_kernel("6.1", "debian"), "xfs", "nobarrier");
+        facts.insert_known(
+            &Subject::host(),
+            &kernel::VERSION,
+            v("6.12"),
+            Source::Assumed,
+        );
+        derive(&mut facts);
+        let reading = facts.get(&Subject::boot("/data"), &boot::REFUSED);
+        assert!(!reading.source().unwrap().is_evidence());
+    }
+
+    #[test]
+    fn the_mounted_file_system_helps_to_decide() {
+        let mut facts = with_line(with_kernel("6.1", "debian"), "btrfs", "space_cache");
+        let mounted = Subject::mount("/data");
+        facts.link(&Subject::boot("/data"), &mounted);
+        facts.insert_known(
+            &mounted,
+            &mount::SUPER_OPTIONS,
+            list("rw,space_cache=v2"),
+            Source::file("mountinfo"),
+        );
+        derive(&mut facts);
+        assert_eq!(
+            facts.value(&Subject::boot("/data"), &boot::REFUSED),
+            Some(list("space_cache"))
+        );
+    }
+
+    /// An assumed kernel is another one, and an assumed option is no evidence about this one.
+    #[test]
+    fn only_what_was_seen_says_what_this_kernel_takes() {
+        let judged = |kernel: Source, in_force: Source| {
+            let mut facts = with_line(with_kernel("6.1.102", "amazon"), "xfs", "prjquota");
+            facts.insert_known(&Subject::host(), &kernel::VERSION, v("6.1.102"), kernel);
+            let mounted = Subject::mount("/data");
+            facts.link(&Subject::boot("/data"), &mounted);
+            facts.insert_known(
+                &mounted,
+                &mount::SUPER_OPTIONS,
+                list("rw,prjquota"),
+                in_force,
+            );
+            derive(&mut facts);
+            let reading = facts.get(&Subject::boot("/data"), &boot::UNDECIDED);
+            (
+                reading.value().cloned().unwrap(),
+                reading.source().unwrap().is_evidence(),
+            )
+        };
+        let seen = || Source::file("/proc/self/mountinfo");
+        assert_eq!(judged(Source::call("uname"), seen()), (Vec::new(), true));
+        assert_eq!(judged(Source::Assumed, seen()), (list("prjquota"), false));
+        assert_eq!(
+            judged(Source::call("uname"), Source::Assumed),
+            (Vec::new(), false)
+        );
+    }
+
+    fn on_mount(facts: &mut FactSet, fs: &str) -> Subject {
+        let mounted = Subject::mount("/data");
+        facts.insert_known(
+            &mounted,
+            &mount::FSTYPE,
+            fs.to_owned(),
+            Source::file("mountinfo"),
+        );
+        mounted
+    }
+
+    fn guard(
+        setting: &str,
+        values: &[&str],
+        facts: &FactSet,
+        subject: &Subject,
+    ) -> Result<(), String> {
+        crate::compat::check_advice(
+            crate::settings::find(setting).unwrap(),
+            values,
+            facts,
+            subject,
+        )
+    }
+
+    fn guard_with(
+        setting: &str,
+        values: &[&str],
+        beside: &RelatedAdvice<'_>,
+        facts: &FactSet,
+        subject: &Subject,
+    ) -> Result<(), String> {
+        crate::compat::check_advice_with(
+            crate::settings::find(setting).unwrap(),
+            values,
+            beside,
+            facts,
+            subject,
+        )
+    }
+
+    #[test]
+    fn advice_that_the_kernel_would_refuse_is_held_back() {
+        let mut facts = with_kernel("6.1", "debian");
+        let xfs = on_mount(&mut facts, "xfs");
+        assert!(guard("mount.options", &["noatime"], &facts, &xfs).is_ok());
+        assert!(guard("mount.options", &["inode64"], &facts, &xfs).is_ok());
+        for refused in [
+            "nobarrier",
+            "data=ordered",
+            "attr2",
+            "made_up",
+            "norecovery",
+        ] {
+            assert!(
+                guard("mount.options", &[refused], &facts, &xfs).is_err(),
+                "{refused}"
+            );
+        }
+        assert!(guard("mount.options", &["noatime", "nobarrier"], &facts, &xfs).is_err());
+        assert!(
+            guard("mount.options", &[], &facts, &xfs).is_ok(),
+            "taking away is no matter for the kernel"
+        );
+    }
+
+    #[test]
+    fn advice_for_what_is_not_known_is_held_back() {
+        let facts = FactSet::default();
+        let mounted = Subject::mount("/data");
+        assert!(
+            guard("mount.options", &["noatime"], &facts, &mounted).is_err(),
+            "no kernel"
+        );
+        let facts = with_kernel("6.1", "debian");
+        assert!(
+            guard("mount.options", &["nobarrier"], &facts, &mounted).is_err(),
+            "no file system"
+        );
+        let blank = Subject::target("/dev/sdb");
+        assert!(
+            guard("mount.options", &["noatime"], &facts, &blank).is_ok(),
+            "every file system takes it"
+        );
+        let errors = ["noatime", "errors=remount-ro"];
+        let made = |filesystem| {
+            let beside = RelatedAdvice {
+                filesystem,
+                ..RelatedAdvice::default()
+            };
+            guard_with("mount.options", &errors, &beside, &facts, &blank).is_ok()
+        };
+        assert_eq!(
+            [Some("ext4"), Some("xfs"), None].map(made),
+            [true, false, false],
+            "of what is to be made"
+        );
+    }
+
+    #[test]
+    fn file_systems_must_exist_and_what_their_tool_makes_must_mount() {
+        let blank = Subject::target("/dev/sdb");
+        let el9 = with_kernel("5.14.0-362.el9", "el9");
+        assert!(guard("filesystem", &["ext4"], &el9, &blank).is_ok());
+        assert!(guard("filesystem", &["btrfs"], &el9, &blank).is_err());
+        let mut old = with_kernel("5.10.1", "mainline");
+        assert!(guard("filesystem", &["xfs"], &old, &blank).is_ok());
+        old.insert_known(
+            &Subject::host(),
+            &host::XFSPROGS,
+            v("6.5.0"),
+            Source::call("mkfs.xfs -V"),
+        );
+        assert!(
+            guard("filesystem", &["xfs"], &old, &blank).is_err(),
+            "nrext64"
+        );
+        let mut custom = with_kernel("6.12", "mainline");
+        assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_err());
+        custom.insert_known(
+            &Subject::host(),
+            &kernel::FILESYSTEMS,
+            list("ext4,btrfs"),
+            Source::file("filesystems"),
+        );
+        assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_ok());
+    }
+
+    #[test]
+    fn a_newer_mkfs_may_make_what_it_is_told_to_keep_simple() {
+        let blank = Subject::target("/dev/sdb");
+        let mut facts = with_kernel("5.10.1", "mainline");
+        facts.insert_known(
+            &Subject::host(),
+            &host::XFSPROGS,
+            v("6.5.0"),
+            Source::call("mkfs.xfs -V"),
+        );
+        derive(&mut facts);
+        let words = facts.value(&Subject::host(), &host::XFS_LEAVE_OUT).unwrap();
+        assert_eq!(words, ["nrext64=0"]);
+        assert!(
+            !facts
+                .get(&Subject::host(), &host::EXT4_LEAVE_OUT)
+                .is_known(),
+            "mke2fs is not known"
+        );
+        let with = |features: &[String], setting: &str, word: &str| {
+            let beside = RelatedAdvice {
+                filesystem: Some("xfs"),
+                features,
+            };
+            guard_with(setting, &[word], &beside, &facts, &blank).is_ok()
+        };
+        assert!(!with(&[], "filesystem", "xfs"));
+        assert!(with(&words, "filesystem", "xfs"));
+        assert!(with(&words, "mkfs.features", "nrext64=0"));
+        assert!(
+            !with(&words, "mkfs.features", "nrext64=1"),
+            "this kernel cannot mount it"
+        );
+        assert!(with(&words, "mkfs.features", "bigtime=1"));
+        assert!(
+            guard("mkfs.features", &["bigtime=1"], &facts, &blank).is_err(),
+            "of which file system?"
+        );
+    }
+
+    #[test]
+    fn servers_must_know_their_settings() {
+        let mut facts = FactSet::default();
+        let cluster = Subject::cluster("/pg");
+        let none = Subject::target("/new");
+        assert!(
+            guard("pg.wal_sync_method", &["fdatasync"], &facts, &none).is_ok(),
+            "valid in every release"
+        );
+        assert!(guard("pg.wal_sync_method", &["fsync_writethrough"], &facts, &none).is_err());
+        assert!(guard("pg.wal_init_zero", &["on"], &facts, &none).is_err());
+        facts.insert_known(
+            &cluster,
+            &postgres::VERSION,
+            v("11.22"),
+            Source::file("PG_VERSION"),
+        );
+        assert!(guard("pg.wal_init_zero", &["on"], &facts, &cluster).is_err());
+        facts.insert_known(
+            &cluster,
+            &postgres::VERSION,
+            v("17.2"),
+            Source::file("PG_VERSION"),
+        );
+        assert!(guard("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok());
+        assert!(guard("block.write_cache", &["write back"], &facts, &cluster).is_ok());
+    }
+
+    #[test]
+    fn features_need_kernel_and_tools() {
+        let mut facts = with_kernel("6.12", "mainline");
+        let mounted = on_mount(&mut facts, "ext4");
+        assert!(
+            guard("ext4.fast_commit", &["on"], &facts, &mounted).is_err(),
+            "no tools known"
+        );
+        facts.insert_known(
+            &Subject::host(),
+            &host::E2FSPROGS,
+            v("1.47.0"),
+            Source::call("mke2fs -V"),
+        );
+        assert!(guard("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
+        assert!(guard("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
+        assert!(
+            guard("ext4.fast_commit", &["sometimes"], &facts, &mounted).is_err(),
+            "no such value"
+        );
+        assert!(guard("block.scheduler", &["mq-deadline"], &facts, &mounted).is_ok());
+        assert!(guard("block.scheduler", &["cfq"], &facts, &mounted).is_err());
+    }
+}
+
+/// A word close to an option gets a suggestion, but never one that can lose data.
+#[test]
+fn a_misspelt_option_is_told_which_was_meant() {
+    let kernel = Version::parse("6.1").unwrap();
+    for (fs, option, expected) in [
+        ("ext4", "noatiem", Some("noatime")),
+        ("ext4", "comit", Some("commit")),
+        ("xfs", "logbsiez", Some("logbsize")),
+        ("btrfs", "autodefarg", Some("autodefrag")),
+        ("ext4", "noload1", None),
+        ("xfs", "frobnicate", None),
+    ] {
+        let ruling = super::mount_option(fs, option, &kernel, "mainline");
+        assert_eq!(ruling.effect, Effect::Unknown, "{fs} {option}");
+        let told = ruling
+            .because
+            .split_once("Did you mean `")
+            .map(|(_, rest)| rest.trim_end_matches("`?"));
+        assert_eq!(told, expected, "{fs} {option}: {}", ruling.because);
+    }
+}

@@ -1,0 +1,301 @@
+//! The syntax of option values, as kernels read numbers and sizes.
+//!
+//! Numbers are read as in C: `010` is eight and `0x10` sixteen. A value that only some kernels
+//! accept is neither right nor wrong here.
+
+/// The syntax of an option's value.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum OptionSyntax {
+    /// Any value, even an empty one.
+    #[default]
+    Any,
+    /// Anything but the empty value.
+    Text,
+    Number(Number),
+    /// A size with an optional suffix k, m or g.
+    Size(Size),
+    Words(Vec<String>),
+}
+
+/// A whole number in a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number {
+    pub low: u64,
+    pub high: u64,
+    /// The largest value that at least some kernels accept.
+    pub highest_accepted: u64,
+    /// Further accepted values.
+    pub also: Vec<u64>,
+    pub power_of_two: bool,
+}
+
+/// In bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub low: u64,
+    pub high: u64,
+    /// Further accepted values.
+    pub also: Vec<u64>,
+    pub counts: CountedPart,
+}
+
+/// The part of a value that a file system uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountedPart {
+    #[default]
+    All,
+    /// The whole value, which must be a power of two.
+    PowerOfTwo,
+    /// The lowest bit set.
+    LowestBit,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueError {
+    /// Refused; the accepted syntax in words.
+    Refused(String),
+    /// Kernels differ; the syntax that all accept, in words.
+    KernelDependent(String),
+}
+
+/// The largest signed 32-bit number.
+const INT_MAX: u64 = 0x7fff_ffff;
+
+impl OptionSyntax {
+    /// `None` if the value is right.
+    pub fn error_in(&self, value: &str) -> Option<ValueError> {
+        match self {
+            Self::Any => None,
+            Self::Text => value
+                .is_empty()
+                .then(|| ValueError::Refused("a value".to_owned())),
+            Self::Number(number) => number.error_in(value),
+            Self::Size(size) => size.error_in(value),
+            Self::Words(words) => (!words.iter().any(|word| word == value))
+                .then(|| ValueError::Refused(format!("one of {}", words.join(", ")))),
+        }
+    }
+}
+
+impl Number {
+    fn error_in(&self, value: &str) -> Option<ValueError> {
+        let what = self.describe();
+        // Old kernels accept no sign.
+        let (signed, digits) = value
+            .strip_prefix('+')
+            .map_or((false, value), |rest| (true, rest));
+        let Some(number) = parse_c_number(digits) else {
+            return Some(ValueError::Refused(what));
+        };
+        if self.accepts(number) {
+            signed.then_some(ValueError::KernelDependent(what))
+        } else if number > self.high && number <= self.highest_accepted && !self.power_of_two {
+            Some(ValueError::KernelDependent(what))
+        } else {
+            Some(ValueError::Refused(what))
+        }
+    }
+
+    fn accepts(&self, number: u64) -> bool {
+        let in_range = (self.low..=self.high).contains(&number);
+        (in_range && (!self.power_of_two || number.is_power_of_two()))
+            || self.also.contains(&number)
+    }
+
+    fn describe(&self) -> String {
+        let what = if self.power_of_two {
+            "a power of two"
+        } else {
+            "a whole number"
+        };
+        let of = match (self.low, self.high) {
+            (0, INT_MAX..) => String::new(),
+            (low, INT_MAX..) => format!(" from {low} on"),
+            (low, high) => format!(" from {low} to {high}"),
+        };
+        let or = self
+            .also
+            .first()
+            .map(|also| format!(", or {also}"))
+            .unwrap_or_default();
+        format!("{what}{of}{or}")
+    }
+}
+
+impl Size {
+    fn error_in(&self, value: &str) -> Option<ValueError> {
+        let refused = || Some(ValueError::Refused(self.describe()));
+        let Some(bytes) = parse_size(value) else {
+            return refused();
+        };
+        if self.also.contains(&bytes) {
+            return None;
+        }
+        // A value that does not fit wraps around in some kernels.
+        if bytes > INT_MAX {
+            return Some(ValueError::KernelDependent(self.describe()));
+        }
+        let counted = match self.counts {
+            CountedPart::PowerOfTwo if !bytes.is_power_of_two() => return refused(),
+            CountedPart::All | CountedPart::PowerOfTwo => bytes,
+            CountedPart::LowestBit => bytes & bytes.wrapping_neg(),
+        };
+        if (self.low..=self.high).contains(&counted) {
+            None
+        } else {
+            refused()
+        }
+    }
+
+    fn describe(&self) -> String {
+        let what = match self.counts {
+            CountedPart::All => "a size",
+            CountedPart::PowerOfTwo | CountedPart::LowestBit => "a power of two",
+        };
+        format!(
+            "{what} from {} to {}, such as 64k",
+            short_size(self.low),
+            short_size(self.high)
+        )
+    }
+}
+
+/// In the largest unit that divides it: `64k`.
+fn short_size(bytes: u64) -> String {
+    let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    let unit = units
+        .into_iter()
+        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    unit.map_or_else(
+        || bytes.to_string(),
+        |(unit, letter)| format!("{}{letter}", bytes / unit),
+    )
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// A number as `kstrtouint` and `simple_strtoul` of the kernel read it with base 0.
+fn parse_c_number(text: &str) -> Option<u64> {
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    match (hex, text.strip_prefix('0')) {
+        (Some(hex), _) if hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            u64::from_str_radix(hex, 16).ok()
+        }
+        (None, Some(octal)) if is_digits(octal) => u64::from_str_radix(octal, 8).ok(),
+        (None, _) if is_digits(text) => text.parse().ok(),
+        (Some(_) | None, _) => None,
+    }
+}
+
+/// A size as XFS reads it (`suffix_kstrtoint` in fs/xfs/xfs_super.c).
+fn parse_size(text: &str) -> Option<u64> {
+    let suffixes = [('k', 10), ('m', 20), ('g', 30)];
+    let found = suffixes.into_iter().find_map(|(letter, shift)| {
+        let rest = text
+            .strip_suffix(letter)
+            .or_else(|| text.strip_suffix(letter.to_ascii_uppercase()))?;
+        Some((rest, shift))
+    });
+    let (number, shift) = found.unwrap_or((text, 0));
+    let number: u64 = number.parse().ok().filter(|_| is_digits(number))?;
+    (number <= INT_MAX).then(|| number << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_c_writes_them() {
+        let form = |low, high, also: &[u64], power_of_two| {
+            OptionSyntax::Number(Number {
+                low,
+                high,
+                highest_accepted: 0xffff_ffff,
+                also: also.to_vec(),
+                power_of_two,
+            })
+        };
+        let blocks = form(1, 1 << 30, &[0], true);
+        for taken in ["0", "1", "32", "0x10", "010", "1073741824"] {
+            assert_eq!(blocks.error_in(taken), None, "{taken}");
+        }
+        for refused in [
+            "",
+            "3",
+            "33",
+            "-1",
+            "4294967296",
+            "1k",
+            "1.5",
+            " 4",
+            "4 ",
+            "abc",
+            "0x",
+            "08",
+            "2147483648",
+        ] {
+            assert!(
+                matches!(blocks.error_in(refused), Some(ValueError::Refused(_))),
+                "{refused}"
+            );
+        }
+        assert!(matches!(
+            blocks.error_in("+4"),
+            Some(ValueError::KernelDependent(_))
+        ));
+        assert!(matches!(
+            form(0, INT_MAX, &[], false).error_in("2147483648"),
+            Some(ValueError::KernelDependent(_))
+        ));
+        assert!(matches!(
+            form(1, INT_MAX, &[], false).error_in("0"),
+            Some(ValueError::Refused(_))
+        ));
+    }
+
+    #[test]
+    fn sizes_are_read_as_xfs_does() {
+        let form = |counts, also: &[u64]| {
+            OptionSyntax::Size(Size {
+                low: 4096,
+                high: 1 << 30,
+                also: also.to_vec(),
+                counts,
+            })
+        };
+        for (counts, taken, refused) in [
+            (
+                CountedPart::LowestBit,
+                ["4k", "100k", "1G", "4096"],
+                ["6k", "2k", "0", "1t"],
+            ),
+            (
+                CountedPart::PowerOfTwo,
+                ["4k", "16K", "1g", "8192"],
+                ["6k", "100k", "0x1000", "m"],
+            ),
+        ] {
+            for value in taken {
+                assert_eq!(form(counts, &[]).error_in(value), None, "{value}");
+            }
+            for value in refused {
+                assert!(
+                    matches!(
+                        form(counts, &[]).error_in(value),
+                        Some(ValueError::Refused(_))
+                    ),
+                    "{value}"
+                );
+            }
+        }
+        assert_eq!(form(CountedPart::PowerOfTwo, &[0]).error_in("0k"), None);
+        assert!(matches!(
+            form(CountedPart::LowestBit, &[]).error_in("3g"),
+            Some(ValueError::KernelDependent(_))
+        ));
+    }
+}

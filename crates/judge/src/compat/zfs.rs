@@ -1,0 +1,155 @@
+//! The kernels that a release of OpenZFS builds for, from `rules/tables/zfs.toml`.
+//!
+//! Without a module for its kernel the next boot has no pool. Modules that distributions ship with
+//! their kernels are patched, so their number proves nothing.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::toml_table::parse;
+use crate::version::Version;
+
+pub(super) const TEXT: &str = include_str!("../../rules/tables/zfs.toml");
+
+/// Version marks of distributions that build the module with their own kernels.
+const DISTRIBUTION_BUILDS: [&str; 2] = ["ubuntu", "pve"];
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ZfsTable {
+    openzfs: Vec<ReleaseSeries>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReleaseSeries {
+    /// Releases with the newest kernel that each supports.
+    releases: BTreeMap<Version, Version>,
+    #[expect(dead_code, reason = "for those who read the table")]
+    source: String,
+}
+
+/// If the table does not load, which a test excludes, nothing is known.
+fn zfs_releases() -> impl Iterator<Item = (&'static Version, &'static Version)> {
+    static TABLE: LazyLock<ZfsTable> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
+    TABLE.openzfs.iter().flat_map(|series| &series.releases)
+}
+
+fn release_numbers(version: &Version) -> [u64; 3] {
+    [version.number(0), version.number(1), version.number(2)]
+}
+
+/// Major and minor number, which the maximum refers to.
+fn kernel_series(kernel: &Version) -> [u64; 2] {
+    [kernel.number(0), kernel.number(1)]
+}
+
+/// Whether this module supports the kernel; the error says why that is unknown.
+pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> {
+    if let Some(own) = DISTRIBUTION_BUILDS
+        .iter()
+        .find(|own| module.tail().contains(**own))
+    {
+        return Err(format!(
+            "{own} builds OpenZFS with its own kernels and patches"
+        ));
+    }
+    let same_series = |release: &Version| {
+        release.number(0) == module.number(0) && release.number(1) == module.number(1)
+    };
+    let until = zfs_releases().filter(|(release, _)| {
+        same_series(release) && release_numbers(release) <= release_numbers(module)
+    });
+    let Some((release, newest)) = until.max_by_key(|(release, _)| release_numbers(release)) else {
+        return Err(format!("the table does not know OpenZFS {}", module.base()));
+    };
+    if kernel_series(kernel) <= kernel_series(newest) {
+        // A backporting vendor changes the module's interface under the same number.
+        return if kernel.backports() {
+            Err(format!(
+                "a backporting vendor's kernel {} contains more than its number says",
+                kernel.base()
+            ))
+        } else {
+            Ok(true)
+        };
+    }
+    if release_numbers(release) == release_numbers(module) {
+        Ok(false)
+    } else {
+        Err(format!(
+            "the table does not know OpenZFS {}, which is later than {release}",
+            module.base()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn supports(module: &str, kernel: &str) -> Option<bool> {
+        zfs_supports(
+            &Version::parse(module).unwrap(),
+            &Version::parse(kernel).unwrap(),
+        )
+        .ok()
+    }
+
+    #[test]
+    fn the_table_loads_and_later_releases_know_no_less() {
+        assert!(parse::<ZfsTable>(TEXT).is_ok());
+        let mut rows: Vec<(&Version, &Version)> = zfs_releases().collect();
+        rows.sort_by_key(|(release, _)| release_numbers(release));
+        assert!(rows.len() > 10);
+        for pair in rows.windows(2) {
+            let [(before, older), (after, newer)] = pair else {
+                unreachable!()
+            };
+            assert!(
+                release_numbers(before) < release_numbers(after),
+                "{after} stands twice"
+            );
+            let same = kernel_series(before) == kernel_series(after);
+            // A release with the same maximum knows nothing later either.
+            assert!(
+                !same || kernel_series(older) <= kernel_series(newer),
+                "{after} knows less than {before}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_kernel_beyond_the_newest_is_not_supported_and_nothing_is_guessed() {
+        for (module, kernel, expected) in [
+            ("2.1.11-1", "6.1.0-28-amd64", Some(true)),
+            ("2.1.11-1", "6.2.16", Some(true)),
+            ("2.1.11-1", "6.12.0", Some(false)),
+            ("2.2.7-1", "6.12.43", Some(true)),
+            ("2.2.7", "6.13", Some(false)),
+            ("2.3.2-2", "6.12", Some(true)),
+            // Between two rows: at least as much as the earlier one; how much more is unknown.
+            ("2.1.10", "6.3", Some(false)),
+            ("2.2.2-1", "6.7", Some(false)),
+            ("2.3.9-1", "7.2.1", Some(true)),
+            ("2.3.7", "6.19", None),
+            ("2.1.99", "6.5.1", Some(true)),
+            ("2.1.99", "6.7", Some(true)),
+            ("2.1.99", "6.8", None),
+            ("0.8.6", "5.4", None),
+            ("2.2.2-0ubuntu9.2", "6.8.0-45-generic", None),
+            ("2.2.6-pve1", "6.8.12-2-pve", None),
+        ] {
+            assert_eq!(supports(module, kernel), expected, "{module} on {kernel}");
+        }
+        let el = |kernel: &str| Version::parse(kernel).unwrap().with_backports(true);
+        let module = Version::parse("2.1.4").unwrap();
+        assert!(
+            zfs_supports(&module, &el("5.14.0-503.el9")).is_err(),
+            "its number is older than it is"
+        );
+        assert_eq!(zfs_supports(&module, &el("6.12.0-55.el10")), Ok(false));
+    }
+}

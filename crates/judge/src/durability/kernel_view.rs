@@ -1,0 +1,227 @@
+//! The kernel's view: whether each hop above the disks passes a flush on. A queue in *write
+//! through* mode drops flushes (Documentation/ABI/stable/sysfs-block, queue/write_cache). A hop
+//! with state of its own needs flushes even if no disk below does.
+
+mod array;
+mod pool {
+    //! A ZFS pool: its state, damaged data, and whether all its devices are known (zpool-status(8),
+    //! zpoolconcepts(7)). Redundancy is judged elsewhere.
+
+    use super::{HopFinding, kernel_evidence};
+    use crate::durability::device_view::FlushFate;
+    use crate::durability::fact_reader::FactReader;
+    use crate::durability::{Impact, Remedy};
+    use crate::facts::catalog::mount::{self, VdevState};
+    use crate::facts::{FactValue, Key, Reading, Subject, UnknownReason};
+
+    /// Findings about the pool of a mount; none if it works and all its devices are known.
+    pub fn pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
+        let name = hop.name();
+        let mut found = Vec::new();
+        match ask.get(hop, &mount::ZFS_POOL_STATE) {
+            Some(VdevState::Online | VdevState::Degraded) => {}
+            Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
+                let says = format!("the ZFS pool of {name} has failed ({state})");
+                let bears = Impact::AtRisk(Remedy::RestoreArray(hop.clone()));
+                found.push((
+                    FlushFate::Unknown,
+                    kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
+                ));
+            }
+            Some(state @ (VdevState::Offline | VdevState::Removed | VdevState::Suspended)) => {
+                let says = format!("the ZFS pool of {name} refuses writes ({state})");
+                found.push((
+                    FlushFate::Unknown,
+                    kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, Impact::Unproven, says),
+                ));
+            }
+            None => found.extend(unknown_finding(
+                ask,
+                hop,
+                &mount::ZFS_POOL_STATE,
+                "the state of its pool",
+            )),
+        }
+        match ask.get(hop, &mount::ZFS_DAMAGED) {
+            Some(false) => {}
+            Some(true) => {
+                let says = format!("the ZFS pool of {name} holds permanently damaged data");
+                let bears = Impact::AtRisk(Remedy::RestorePoolFiles(hop.clone()));
+                found.push((
+                    FlushFate::Unknown,
+                    kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
+                ));
+            }
+            // Captures of earlier versions lack this fact, like hosts without the zpool command.
+            None if is_unknown_because(
+                ask,
+                hop,
+                &mount::ZFS_DAMAGED,
+                UnknownReason::NotCollected,
+            ) => {}
+            None => found.extend(unknown_finding(
+                ask,
+                hop,
+                &mount::ZFS_DAMAGED,
+                "whether its data is damaged",
+            )),
+        }
+        if ask.get(hop, &mount::ZFS_DEVICES).is_none() {
+            found.extend(unknown_finding(
+                ask,
+                hop,
+                &mount::ZFS_DEVICES,
+                "which devices it is on",
+            ));
+        }
+        found
+    }
+
+    fn is_unknown_because<T>(
+        ask: &FactReader,
+        hop: &Subject,
+        key: &Key<T>,
+        reason: UnknownReason,
+    ) -> bool {
+        matches!(ask.facts.reading(hop, key.id()), Reading::Unknown { why, .. } if *why == reason)
+    }
+
+    /// Evidence that something is unknown; none without the zpool command, where nothing can be
+    /// read.
+    fn unknown_finding<T: FactValue>(
+        ask: &mut FactReader,
+        hop: &Subject,
+        key: &Key<T>,
+        what: &str,
+    ) -> Option<HopFinding> {
+        if is_unknown_because(ask, hop, key, UnknownReason::Absent) {
+            return None;
+        }
+        ask.note_missing(hop, key, None);
+        let says = format!("{} is ZFS, and {what} is unknown", hop.name());
+        Some((
+            FlushFate::Unknown,
+            kernel_evidence(ask, hop, key, Impact::Unproven, says),
+        ))
+    }
+}
+mod file_system;
+mod layer_state;
+mod mapping {
+    //! The state of a device-mapper device, from the status of its targets (root only). A failed
+    //! target lost what it acknowledged; one that refuses writes acknowledges nothing, so older
+    //! data is merely unproven.
+
+    use super::{HopFinding, kernel_evidence, layer_state};
+    use crate::durability::device_view::FlushFate;
+    use crate::durability::fact_reader::FactReader;
+    use crate::durability::{Impact, Remedy};
+    use crate::facts::catalog::device::{self, DeviceKind, MappingState};
+    use crate::facts::{Reading, Subject, UnknownReason};
+
+    /// None if the device works or its kind has no state.
+    pub fn mapping_finding(
+        ask: &mut FactReader,
+        hop: &Subject,
+        kind: DeviceKind,
+    ) -> Option<HopFinding> {
+        if !layer_state::may_fail(ask.facts, hop, kind) {
+            return None;
+        }
+        let name = hop.name();
+        let Some(state) = ask.get(hop, &device::DM_STATE) else {
+            // Without dmsetup the state cannot be read.
+            if matches!(
+                ask.facts.get(hop, &device::DM_STATE),
+                Reading::Unknown {
+                    why: UnknownReason::Absent,
+                    ..
+                }
+            ) {
+                return None;
+            }
+            ask.note_missing(hop, &device::DM_STATE, None);
+            let says = format!("it is unknown whether the targets of {name} work");
+            return Some((
+                FlushFate::Unknown,
+                kernel_evidence(ask, hop, &device::KIND, Impact::Unproven, says),
+            ));
+        };
+        let (passage, bears, says) = match state {
+            MappingState::Fine
+            | MappingState::Degraded
+            | MappingState::Resyncing
+            | MappingState::Rebuilding => {
+                return None;
+            }
+            MappingState::WriteHole => (
+                FlushFate::Sent,
+                Impact::AtRisk(Remedy::RebuildArray(hop.clone())),
+                format!(
+                    "{name} is degraded with its write hole open: a power failure can damage data at rest"
+                ),
+            ),
+            MappingState::Full => not_writable(format!("{name} is full, so writes wait or fail")),
+            MappingState::ReadOnly => not_writable(format!("{name} refuses writes (read only)")),
+            MappingState::NeedsCheck => not_writable(format!(
+                "the metadata of {name} needs a check; it refuses writes until then"
+            )),
+            MappingState::NoPath => not_writable(format!("none of the paths of {name} works")),
+            MappingState::Error => not_writable(format!(
+                "{name} reports an error, so its data may be damaged"
+            )),
+            MappingState::Lost => (
+                FlushFate::Unknown,
+                Impact::AtRisk(Remedy::RepairMapping(hop.clone())),
+                format!("the snapshot {name} is invalid: its data is lost"),
+            ),
+            MappingState::Failed => (
+                FlushFate::Unknown,
+                Impact::AtRisk(Remedy::RepairMapping(hop.clone())),
+                format!("{name} has failed: its data cannot be read"),
+            ),
+        };
+        Some((
+            passage,
+            kernel_evidence(ask, hop, &device::DM_STATE, bears, says),
+        ))
+    }
+
+    fn not_writable(says: String) -> (FlushFate, Impact, String) {
+        (FlushFate::Unknown, Impact::Unproven, says)
+    }
+}
+mod queue;
+
+pub use file_system::{directory_evidence, mount_findings};
+pub use layer_state::is_stateless;
+pub use queue::queue_findings;
+
+use super::device_view::{Cache, FlushFate};
+use super::fact_reader::FactReader;
+use super::{Evidence, Impact, Layer};
+use crate::facts::{Key, Subject};
+use crate::ternary::Ternary;
+
+/// The disks below a hop, taken together.
+#[derive(Clone, Copy, Debug)]
+pub struct DisksBelow {
+    pub cache: Cache,
+    /// Whether one of them reports *write back*.
+    pub write_back: Ternary,
+    /// Whether no hop between here and the disks keeps data that only a flush writes out.
+    pub is_stateless: Ternary,
+}
+
+pub type HopFinding = (FlushFate, Evidence);
+
+fn kernel_evidence<T>(
+    ask: &FactReader,
+    hop: &Subject,
+    from: &Key<T>,
+    bears: Impact,
+    says: String,
+) -> Evidence {
+    let source = ask.source_text(hop, from);
+    Evidence::new(Layer::Kernel, hop, bears, says, source)
+}

@@ -1,0 +1,373 @@
+//! File systems on a path: whether they send flushes, and what other mount options risk at a power
+//! failure (ext4(5), xfs(5), btrfs(5), zfsprops(7), Documentation/filesystems).
+//!
+//! Options belong to the superblock, so all mounts of one superblock are judged alike.
+
+use super::{DisksBelow, HopFinding, kernel_evidence, pool};
+use crate::durability::device_view::FlushFate;
+use crate::durability::fact_reader::FactReader;
+use crate::durability::{Evidence, Impact, Remedy};
+use crate::facts::catalog::kernel;
+use crate::facts::catalog::mount::{self, Barrier, Logbias, MountClass, ZfsSync};
+use crate::facts::catalog::target::{self, Attribute, Suppressor};
+use crate::facts::{Reading, Subject, UnknownReason};
+use crate::ternary::Ternary;
+
+pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
+    use Impact::{AtRisk, Unproven};
+    let name = hop.name();
+    let fstype = ask
+        .get(hop, &mount::FSTYPE)
+        .unwrap_or_else(|| "a file system".to_owned());
+    let class = ask.require(hop, &mount::CLASS);
+    let unseen = |ask: &FactReader, says: String| {
+        vec![(
+            FlushFate::Unknown,
+            kernel_evidence(ask, hop, &mount::CLASS, Unproven, says),
+        )]
+    };
+    match class {
+        Some(MountClass::Block) => {
+            let mut found = vec![barrier_finding(ask, hop, &fstype, bottom)];
+            found.extend(journal_finding(ask, hop));
+            found.extend(extra_device_finding(ask, hop));
+            found.extend(btrfs_device_finding(ask, hop, &fstype));
+            found
+        }
+        Some(MountClass::Memory) => {
+            let says = format!("{name} is stored in memory ({fstype})");
+            let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
+            vec![(
+                FlushFate::Dropped(Suppressor::FileSystem),
+                kernel_evidence(ask, hop, &mount::CLASS, bears, says),
+            )]
+        }
+        Some(MountClass::Overlay) => vec![overlay_finding(ask, hop)],
+        Some(MountClass::Zfs) => {
+            let mut found = vec![zfs_finding(ask, hop, bottom)];
+            found.extend(pool::pool_findings(ask, hop));
+            found
+        }
+        Some(MountClass::Network) => unseen(
+            ask,
+            format!(
+                "{name} is {fstype} over the network; whether its server honours flushes is not visible"
+            ),
+        ),
+        Some(MountClass::Fuse) => unseen(
+            ask,
+            format!(
+                "{name} is a FUSE file system ({fstype}); whether its program honours flushes is not visible"
+            ),
+        ),
+        Some(MountClass::Other) => unseen(
+            ask,
+            format!("it is unknown whether {fstype} at {name} honours flushes"),
+        ),
+        None => unseen(
+            ask,
+            format!("it is unknown what kind of file system {name} is"),
+        ),
+    }
+}
+
+/// The impact of not sending flushes, given the disks below.
+fn impact_without_flush(bottom: DisksBelow, off: &str, mend: Remedy) -> (Impact, String) {
+    if !bottom.cache.is_safe_unflushed() || bottom.is_stateless == Ternary::False {
+        (Impact::AtRisk(mend), format!("{off}, so no flush is sent"))
+    } else if bottom.is_stateless == Ternary::Unknown {
+        (
+            Impact::Unproven,
+            format!("{off}, and a layer below it may hold data until it is flushed"),
+        )
+    } else {
+        let only = "which is safe only because no disk below loses its cache";
+        (Impact::Durable, format!("{off}, {only}"))
+    }
+}
+
+fn barrier_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    fstype: &str,
+    bottom: DisksBelow,
+) -> HopFinding {
+    use Impact::{Durable, Unproven};
+    let name = hop.name();
+    let (passage, bears, says) = match ask.require(hop, &mount::BARRIER) {
+        Some(Barrier::On) => (
+            FlushFate::Sent,
+            Durable,
+            format!("{name} is {fstype} and sends flushes"),
+        ),
+        Some(Barrier::NoEffect) => (
+            FlushFate::Sent,
+            Durable,
+            format!("{name} is {fstype} and sends flushes, whatever its barrier option"),
+        ),
+        Some(Barrier::Off) => {
+            let off = format!("{name} is {fstype} mounted without barriers");
+            let (bears, says) =
+                impact_without_flush(bottom, &off, Remedy::EnableBarriers(hop.clone()));
+            (FlushFate::Dropped(Suppressor::MountOption), bears, says)
+        }
+        None => (
+            FlushFate::Unknown,
+            Unproven,
+            format!("it is unknown whether {name} ({fstype}) sends flushes"),
+        ),
+    };
+    (
+        passage,
+        kernel_evidence(ask, hop, &mount::BARRIER, bears, says),
+    )
+}
+
+/// btrfs devices that are unknown: a mount names only one, and a commit is as durable as the worst
+/// of them.
+fn btrfs_device_finding(ask: &mut FactReader, hop: &Subject, fstype: &str) -> Option<HopFinding> {
+    if fstype != "btrfs" || ask.require(hop, &mount::BTRFS_DEVICES).is_some() {
+        return None;
+    }
+    let says = format!(
+        "it is unknown which devices {} ({fstype}) spans",
+        hop.name()
+    );
+    Some((
+        FlushFate::Unknown,
+        kernel_evidence(ask, hop, &mount::BTRFS_DEVICES, Impact::Unproven, says),
+    ))
+}
+
+/// A missing journal, for file systems of the ext4 driver.
+fn journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+    let name = hop.name();
+    let Some(fstype) = ask.require(hop, &mount::FSTYPE) else {
+        let says = format!("it is unknown which file system {name} is");
+        return Some((
+            FlushFate::Unknown,
+            kernel_evidence(ask, hop, &mount::FSTYPE, Impact::Unproven, says),
+        ));
+    };
+    if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
+        return None;
+    }
+    let (bears, says) = match ask.require(hop, &mount::EXT4_JOURNAL) {
+        Some(true) => {
+            // The journal device is part of the stack; it is missing only if it could not be
+            // identified.
+            let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
+            if !matches!(
+                elsewhere,
+                Reading::Unknown {
+                    why: UnknownReason::Ambiguous,
+                    ..
+                }
+            ) {
+                return None;
+            }
+            ask.note_missing(
+                hop,
+                &mount::EXT4_JOURNAL_DEVICE,
+                Some("find the device: dumpe2fs -h DEVICE, as root"),
+            );
+            (
+                Impact::Unproven,
+                format!("the journal of {name} is on another device, which is unknown"),
+            )
+        }
+        Some(false) if skips_journal(ask, hop) => (
+            Impact::AtRisk(Remedy::LoadJournal(hop.clone())),
+            format!(
+                "{name} is {fstype} mounted norecovery, so its journal is not in use and a power failure can cost whole \
+                 directories, whatever was flushed"
+            ),
+        ),
+        Some(false) => (
+            Impact::AtRisk(match fstype.as_str() {
+                "ext2" => Remedy::ReplaceFileSystem(hop.clone()),
+                _ => Remedy::AddJournal(hop.clone()),
+            }),
+            format!(
+                "{name} is {fstype} without a journal, so a power failure can cost whole directories, whatever was flushed"
+            ),
+        ),
+        None => (
+            Impact::Unproven,
+            format!("it is unknown whether {name} ({fstype}) has a journal"),
+        ),
+    };
+    Some((
+        FlushFate::Sent,
+        kernel_evidence(ask, hop, &mount::EXT4_JOURNAL, bears, says),
+    ))
+}
+
+/// Whether the file system has a journal that this mount does not load. The kernel shows such a
+/// mount like one without a journal, so the option and the superblock decide.
+fn skips_journal(ask: &mut FactReader, hop: &Subject) -> bool {
+    let is_named = |options: Option<Vec<String>>| {
+        options.is_some_and(|options| {
+            options
+                .iter()
+                .any(|option| ["norecovery", "noload"].contains(&option.as_str()))
+        })
+    };
+    let is_skipped = is_named(ask.get(hop, &mount::SUPER_OPTIONS))
+        || is_named(ask.get(hop, &mount::EXT4_OPTIONS));
+    let lacks = |features: Vec<String>| features.iter().all(|feature| feature != "has_journal");
+    is_skipped && !ask.get(hop, &mount::EXT4_FEATURES).is_some_and(lacks)
+}
+
+/// A log or real-time device that was not found and is therefore not judged.
+fn extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+    let key = &mount::EXTRA_DEVICES;
+    if !matches!(
+        ask.facts.get(hop, key),
+        Reading::Unknown {
+            why: UnknownReason::Ambiguous,
+            ..
+        }
+    ) {
+        return None;
+    }
+    ask.note_missing(hop, key, None);
+    let says = format!(
+        "{} has a log or real-time device that was not found",
+        hop.name()
+    );
+    Some((
+        FlushFate::Unknown,
+        kernel_evidence(ask, hop, key, Impact::Unproven, says),
+    ))
+}
+
+fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
+    use Impact::{AtRisk, Durable, Unproven};
+    let name = hop.name();
+    let options = ask.require(hop, &mount::SUPER_OPTIONS);
+    let volatile = options.map(|all| all.iter().any(|o| o == "volatile" || o == "fsync=volatile"));
+    let (passage, bears, says) = match volatile {
+        Some(true) => (
+            FlushFate::Dropped(Suppressor::FileSystem),
+            AtRisk(Remedy::RemountOverlay(hop.clone())),
+            format!("{name} is an overlay mounted volatile, so nothing is flushed"),
+        ),
+        Some(false) => (
+            FlushFate::Sent,
+            Durable,
+            format!("{name} is an overlay, which flushes its upper layer"),
+        ),
+        None => (
+            FlushFate::Unknown,
+            Unproven,
+            format!("it is unknown whether the overlay at {name} flushes"),
+        ),
+    };
+    (
+        passage,
+        kernel_evidence(ask, hop, &mount::SUPER_OPTIONS, bears, says),
+    )
+}
+
+/// ZFS flushes unless the dataset has `sync=disabled`, and flushes its disks unless the module is
+/// told not to.
+fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFinding {
+    use Impact::{AtRisk, Durable, Unproven};
+    let name = hop.name();
+    let host = Subject::host();
+    let sync = ask.get(hop, &mount::ZFS_SYNC);
+    if sync.is_none() {
+        ask.note_missing(
+            hop,
+            &mount::ZFS_SYNC,
+            Some("read it: zfs get -Hp -o value sync DATASET"),
+        );
+    }
+    let (passage, bears, says) = match (sync, ask.require(&host, &kernel::ZFS_NO_FLUSH)) {
+        (Some(ZfsSync::Disabled), _) => (
+            FlushFate::Dropped(Suppressor::FileSystem),
+            AtRisk(Remedy::ZfsSync(hop.clone())),
+            format!("{name} is ZFS with sync=disabled, which ignores flushes"),
+        ),
+        (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
+            let off = format!(
+                "{name} is ZFS with cache flushes disabled (zfs_nocacheflush or zil_nocacheflush)"
+            );
+            let (mut bears, mut says) = impact_without_flush(bottom, &off, Remedy::ZfsFlush);
+            if sync.is_none() && bears.is_durable() {
+                bears = Unproven;
+                says +=
+                    "; it is unknown whether it writes before it acknowledges (its property sync)";
+            }
+            let hop = (
+                FlushFate::Dropped(Suppressor::FileSystem),
+                kernel_evidence(ask, &host, &kernel::ZFS_NO_FLUSH, bears, says),
+            );
+            return hop;
+        }
+        (None, Some(false) | None) => (
+            FlushFate::Unknown,
+            Unproven,
+            format!("it is unknown whether ZFS at {name} honours flushes (its property sync)"),
+        ),
+        (Some(ZfsSync::Standard | ZfsSync::Always), None) => (
+            FlushFate::Unknown,
+            Unproven,
+            format!("{name} is ZFS, and it is unknown whether its cache flushes are disabled"),
+        ),
+        (Some(ZfsSync::Standard | ZfsSync::Always), Some(false))
+            if ask.facts.below(hop).is_empty() =>
+        {
+            (
+                FlushFate::Unknown,
+                Unproven,
+                format!(
+                    "{name} is ZFS; it honours flushes, but the caches of its pool's disks are unknown"
+                ),
+            )
+        }
+        (Some(sync @ (ZfsSync::Standard | ZfsSync::Always)), Some(false)) => {
+            let log = match ask.get(hop, &mount::ZFS_LOGBIAS) {
+                Some(Logbias::Throughput) => {
+                    " (logbias=throughput: into the pool, not its separate log)"
+                }
+                Some(Logbias::Latency) | None => "",
+            };
+            (
+                FlushFate::Sent,
+                Durable,
+                format!("{name} is ZFS and sends flushes, sync={sync}{log}"),
+            )
+        }
+    };
+    (
+        passage,
+        kernel_evidence(ask, hop, &mount::ZFS_SYNC, bears, says),
+    )
+}
+
+/// Directory flags that new files inherit and that change how writes behave (chattr(1)).
+pub fn directory_evidence(ask: &mut FactReader, target: &Subject) -> Vec<Evidence> {
+    let mut found = Vec::new();
+    for flag in ask.get(target, &target::FLAGS).unwrap_or_default() {
+        let what = match flag {
+            Attribute::Sync => "every write to new files in it waits for the disk (chattr +S)",
+            Attribute::JournalData => {
+                "data of new files in it goes through the journal (chattr +j)"
+            }
+            Attribute::Nocow => {
+                "new files in it are overwritten in place, without checksums (chattr +C)"
+            }
+        };
+        let says = format!("{}: {what}", target.name());
+        found.push(kernel_evidence(
+            ask,
+            target,
+            &target::FLAGS,
+            Impact::Durable,
+            says,
+        ));
+    }
+    found
+}

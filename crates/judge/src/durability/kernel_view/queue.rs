@@ -1,0 +1,271 @@
+//! The queue of a stacked device: *write back* passes flushes on, *write through* drops them, which
+//! is right only if nothing below caches.
+//!
+//! Many drivers always announce a cache. *Write through* on such a device was set by hand.
+
+use super::{DisksBelow, HopFinding, array, is_stateless, kernel_evidence, layer_state, mapping};
+use crate::durability::device_view::FlushFate;
+use crate::durability::fact_reader::FactReader;
+use crate::durability::{Impact, Remedy};
+use crate::facts::catalog::device::{
+    self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, WriteCache,
+};
+use crate::facts::catalog::target::Suppressor;
+use crate::facts::{Scope, Subject};
+use crate::ternary::Ternary;
+
+/// Kinds whose driver announces a cache whatever is below (drivers/md/md.c, drivers/block/loop.c,
+/// drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, zvol_os.c of OpenZFS).
+fn is_always_write_back(kind: DeviceKind) -> bool {
+    matches!(
+        kind,
+        DeviceKind::Md
+            | DeviceKind::Loop
+            | DeviceKind::Bcache
+            | DeviceKind::Drbd
+            | DeviceKind::Zvol
+    )
+}
+
+/// Findings about a stacked device. A partition has none: it uses the queue of its disk.
+pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
+    let kind = ask.require(hop, &device::KIND);
+    // Statelessness reads this fact without recording it, so it is recorded here.
+    match kind {
+        Some(DeviceKind::Partition) => return Vec::new(),
+        Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
+            drop(ask.get(hop, &device::DM_TARGETS));
+        }
+        Some(
+            DeviceKind::Disk
+            | DeviceKind::Md
+            | DeviceKind::Crypt
+            | DeviceKind::Multipath
+            | DeviceKind::Bcache
+            | DeviceKind::Drbd
+            | DeviceKind::Zvol
+            | DeviceKind::Loop
+            | DeviceKind::Zram
+            | DeviceKind::Ram
+            | DeviceKind::Other,
+        )
+        | None => {}
+    }
+    let mut found = vec![write_cache_finding(ask, hop, kind, bottom)];
+    if let Some(kind) = kind {
+        found.extend(kind_finding(ask, hop, kind));
+        found.extend(mapping::mapping_finding(ask, hop, kind));
+        if kind.is_md() {
+            found.extend(array::array_findings(ask, hop));
+        }
+    } else {
+        let says = format!("it is unknown what kind of device {} is", hop.name());
+        found.push((
+            FlushFate::Unknown,
+            kernel_evidence(ask, hop, &device::KIND, Impact::Unproven, says),
+        ));
+    }
+    found
+}
+
+fn write_cache_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    kind: Option<DeviceKind>,
+    bottom: DisksBelow,
+) -> HopFinding {
+    use Impact::{Contradictory, Durable, Unproven};
+    let name = hop.name();
+    let never = kind.is_some_and(is_always_write_back)
+        || layer_state::target_behaviour(ask.facts, hop)
+            .is_some_and(layer_state::TargetBehaviour::is_stateful);
+    let (passage, bears, says) = match ask.require(hop, &device::WRITE_CACHE) {
+        Some(WriteCache::WriteBack) => (
+            FlushFate::Sent,
+            Durable,
+            format!("{name} passes flushes on"),
+        ),
+        Some(WriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
+            FlushFate::Dropped(Suppressor::QueueOverride),
+            Contradictory(Remedy::WriteBackQueue(hop.clone())),
+            format!(
+                "{name}'s queue is write through above a write back disk, so flushes are dropped"
+            ),
+        ),
+        Some(WriteCache::WriteThrough) if never => (
+            FlushFate::Dropped(Suppressor::QueueOverride),
+            Contradictory(Remedy::WriteBackQueue(hop.clone())),
+            format!(
+                "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
+            ),
+        ),
+        Some(WriteCache::WriteThrough) if bottom.write_back == Ternary::Unknown => (
+            FlushFate::Unknown,
+            Unproven,
+            format!(
+                "{name}'s queue is write through, and it is unknown whether a disk below is write back"
+            ),
+        ),
+        Some(WriteCache::WriteThrough) if is_stateless(ask.facts, hop) == Ternary::True => (
+            FlushFate::NotNeeded,
+            Durable,
+            format!("{name} drops flushes like the disks below it, which are write through too"),
+        ),
+        Some(WriteCache::WriteThrough) => (
+            FlushFate::Unknown,
+            Unproven,
+            format!(
+                "{name}'s queue is write through, and it is unknown whether it holds unflushed data"
+            ),
+        ),
+        None => (
+            FlushFate::Unknown,
+            Unproven,
+            format!("it is unknown whether {name} passes flushes on"),
+        ),
+    };
+    (
+        passage,
+        kernel_evidence(ask, hop, &device::WRITE_CACHE, bears, says),
+    )
+}
+
+/// Evidence that follows from the kind of a device, apart from its queue.
+fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option<HopFinding> {
+    use Impact::{AtRisk, Durable, Unproven};
+    let name = hop.name();
+    match kind {
+        DeviceKind::Zram | DeviceKind::Ram => {
+            let says = format!("{name} is stored in memory");
+            let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
+            Some((
+                FlushFate::Dropped(Suppressor::FileSystem),
+                kernel_evidence(ask, hop, &device::KIND, bears, says),
+            ))
+        }
+        // The cache device is a second disk below and is judged like any other; here only a missing
+        // one counts.
+        DeviceKind::Bcache => {
+            let disks = ask.facts.below(hop).len();
+            let mode = ask.get(hop, &device::BCACHE_MODE);
+            let state = ask.get(hop, &device::BCACHE_STATE);
+            let (holds, without) = match mode {
+                Some(BcacheMode::Writeback) => (true, false),
+                Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => {
+                    (false, true)
+                }
+                None => (false, false),
+            };
+            let without = without || state.is_some_and(|state| !state.has_cache());
+            let (passage, bears, says) = if disks > 1 && holds {
+                let says = format!(
+                    "{name} keeps writes in its cache (bcache, writeback), whose disk holds committed data too"
+                );
+                (FlushFate::Sent, Durable, says)
+            } else if disks > 1 || without {
+                return None;
+            } else {
+                ask.note_missing(hop, &device::BCACHE_MODE, None);
+                let says =
+                    format!("{name} may keep writes in a cache (bcache) whose disk was not found");
+                (FlushFate::Unknown, Unproven, says)
+            };
+            Some((
+                passage,
+                kernel_evidence(ask, hop, &device::BCACHE_MODE, bears, says),
+            ))
+        }
+        DeviceKind::Drbd => {
+            let protocol = ask.get(hop, &device::DRBD_PROTOCOL);
+            let peer = match protocol {
+                Some(DrbdProtocol::A) => {
+                    "the peer, not visible here, gets a commit after it was reported (protocol A)"
+                }
+                Some(DrbdProtocol::B) => {
+                    "the peer, not visible here, has a commit in memory at best (protocol B)"
+                }
+                Some(DrbdProtocol::C) => {
+                    "the peer, not visible here, may have a commit only in its disk's cache (protocol C)"
+                }
+                None => "it is unknown when the peer, not visible here, has a commit",
+            };
+            let says = format!("{name} is DRBD and passes flushes on; {peer}");
+            let evidence = match protocol {
+                Some(_) => kernel_evidence(ask, hop, &device::DRBD_PROTOCOL, Durable, says),
+                None => kernel_evidence(ask, hop, &device::KIND, Durable, says),
+            };
+            Some((FlushFate::Sent, evidence))
+        }
+        DeviceKind::Zvol => {
+            let says = format!(
+                "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its property sync)"
+            );
+            Some((
+                FlushFate::Unknown,
+                kernel_evidence(ask, hop, &device::KIND, Unproven, says),
+            ))
+        }
+        DeviceKind::Other if hop.scope() == Scope::Device => {
+            let says = format!("{name} is a kind of device that walwise cannot inspect");
+            Some((
+                FlushFate::Unknown,
+                kernel_evidence(ask, hop, &device::KIND, Unproven, says),
+            ))
+        }
+        DeviceKind::Lvm | DeviceKind::Dm => target_finding(ask, hop, kind),
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Loop
+        | DeviceKind::Other => None,
+    }
+}
+
+/// Judges a mapping by its targets, which only root can read. LVM's own targets all pass flushes
+/// on; other mappings with unread targets are unknown.
+fn target_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option<HopFinding> {
+    use Impact::{Durable, Unproven};
+    let name = hop.name();
+    let Some(targets) = ask.get(hop, &device::DM_TARGETS) else {
+        if kind.is_lvm() {
+            return None;
+        }
+        ask.note_missing(hop, &device::DM_TARGETS, None);
+        let says = format!(
+            "it is unknown whether the mapping {name} passes flushes on, because its targets are unknown"
+        );
+        return Some((
+            FlushFate::Unknown,
+            kernel_evidence(ask, hop, &device::KIND, Unproven, says),
+        ));
+    };
+    if let Some(unknown) = layer_state::unknown_target(&targets) {
+        let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
+        return Some((
+            FlushFate::Unknown,
+            kernel_evidence(ask, hop, &device::DM_TARGETS, Unproven, says),
+        ));
+    }
+    let holds = targets.iter().any(|target| target == "writecache")
+        || targets.iter().any(|target| target == "cache")
+            && may_hold_writes(ask.get(hop, &device::DM_CACHE_MODE));
+    let says = format!("{name} keeps writes in a cache, whose disk holds committed data too");
+    holds.then(|| {
+        (
+            FlushFate::Sent,
+            kernel_evidence(ask, hop, &device::DM_TARGETS, Durable, says),
+        )
+    })
+}
+
+/// An unknown mode may cache writes.
+fn may_hold_writes(mode: Option<DmCacheMode>) -> bool {
+    match mode {
+        Some(DmCacheMode::Writeback) | None => true,
+        Some(DmCacheMode::Writethrough | DmCacheMode::Passthrough) => false,
+    }
+}

@@ -1,0 +1,255 @@
+//! Remedies for causes that endanger a commit, and the impact of evidence: what endangers a commit
+//! must name a remedy. Remedies that cannot be done on this host name the place.
+
+use crate::facts::Subject;
+use crate::facts::catalog::target::VerdictKind;
+
+/// The impact of a piece of evidence on the verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Impact {
+    /// Nothing endangers a commit.
+    Durable,
+    /// Whether a commit survives is unknown.
+    Unproven,
+    /// A commit may be lost until this is fixed.
+    AtRisk(Remedy),
+    /// It contradicts another layer until this is fixed.
+    Contradictory(Remedy),
+}
+
+impl Impact {
+    pub fn into_parts(self) -> (VerdictKind, Option<Remedy>) {
+        match self {
+            Self::Durable => (VerdictKind::Durable, None),
+            Self::Unproven => (VerdictKind::Unproven, None),
+            Self::AtRisk(mend) => (VerdictKind::AtRisk, Some(mend)),
+            Self::Contradictory(mend) => (VerdictKind::Contradictory, Some(mend)),
+        }
+    }
+
+    pub fn is_durable(&self) -> bool {
+        matches!(self, Self::Durable)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    SetSetting {
+        setting: &'static str,
+        value: &'static str,
+        server: Subject,
+    },
+    /// Reset a setting to its default.
+    ResetSetting {
+        setting: &'static str,
+        server: Subject,
+    },
+    RemovePreload {
+        library: String,
+        server: Subject,
+    },
+    /// Let a file system send flushes again.
+    EnableBarriers(Subject),
+    /// Add a journal to an ext3 or ext4 file system.
+    AddJournal(Subject),
+    /// Mount an ext3 or ext4 file system so that it loads its journal.
+    LoadJournal(Subject),
+    /// Replace ext2, which cannot have a journal.
+    ReplaceFileSystem(Subject),
+    MoveOutOfMemory(Subject),
+    RemountOverlay(Subject),
+    /// Let a ZFS dataset honour flushes again.
+    ZfsSync(Subject),
+    /// Let ZFS flush its disks again.
+    ZfsFlush,
+    /// Set a queue to *write back* again.
+    WriteBackQueue(Subject),
+    ReplaceBattery(Subject),
+    /// Switch off the caches of the disks behind a RAID volume.
+    DisableMemberCaches(Subject),
+    /// Move the data to a disk that outlives the instance.
+    PersistentDisk(Subject),
+    /// Replace a disk whose power-loss protection has failed.
+    ReplaceDisk(Subject),
+    /// Restore a failed array: its members, or the data from a backup.
+    RestoreArray(Subject),
+    /// Repair a failed mapped device, or restore its data from a backup.
+    RepairMapping(Subject),
+    /// Restore the damaged files of a ZFS pool.
+    RestorePoolFiles(Subject),
+    /// Replace the missing member of an array.
+    RebuildArray(Subject),
+    Rule {
+        /// Whether it can be done on this host.
+        here: bool,
+        /// One sentence.
+        text: String,
+    },
+    /// Find the layer that loses flushes; nothing on this host shows it.
+    FindLostFlushes(Subject),
+}
+
+impl Remedy {
+    /// Whether it can be done on this host.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::FindLostFlushes(_) => false,
+            Self::Rule { here, .. } => *here,
+            Self::SetSetting { .. }
+            | Self::ResetSetting { .. }
+            | Self::RemovePreload { .. }
+            | Self::EnableBarriers(_)
+            | Self::AddJournal(_)
+            | Self::LoadJournal(_)
+            | Self::ReplaceFileSystem(_)
+            | Self::MoveOutOfMemory(_)
+            | Self::RemountOverlay(_)
+            | Self::ZfsSync(_)
+            | Self::ZfsFlush
+            | Self::WriteBackQueue(_)
+            | Self::ReplaceBattery(_)
+            | Self::DisableMemberCaches(_)
+            | Self::PersistentDisk(_)
+            | Self::ReplaceDisk(_)
+            | Self::RestoreArray(_)
+            | Self::RepairMapping(_)
+            | Self::RestorePoolFiles(_)
+            | Self::RebuildArray(_) => true,
+        }
+    }
+
+    /// One or two sentences.
+    pub fn sentence(&self) -> String {
+        match self {
+            // Writes made while fsync was off exist only in the kernel's memory.
+            Self::SetSetting { setting: "fsync", value, server } => {
+                format!(
+                    "Set fsync = {value} for the server on {}, reload it, then run `sync`.",
+                    server.name()
+                )
+            }
+            Self::SetSetting { setting, value, server } => {
+                format!("Set {setting} = {value} for the server on {}.", server.name())
+            }
+            Self::ResetSetting { setting, server } => format!(
+                "Remove {setting} from the option files of the server on {}, and restart it.",
+                server.name()
+            ),
+            Self::RemovePreload { library, server } => {
+                format!("Start the server on {} without {library}.", server.name())
+            }
+            Self::EnableBarriers(mount) => {
+                format!("Remount {} with barriers on.", mount.name())
+            }
+            Self::AddJournal(mount) if mount.name() == ROOT => {
+                "From a rescue system, run e2fsck -f on the device of /, then tune2fs -O has_journal."
+                    .to_owned()
+            }
+            Self::AddJournal(mount) => {
+                format!("Unmount {}, run e2fsck -f, then tune2fs -O has_journal.", mount.name())
+            }
+            Self::LoadJournal(mount) if mount.name() == ROOT => {
+                "Boot without norecovery in rootflags= and in the line of / in /etc/fstab.".to_owned()
+            }
+            Self::LoadJournal(mount) => {
+                format!("Unmount {}, and mount it without norecovery, which loads its journal.", mount.name())
+            }
+            Self::ReplaceFileSystem(mount) => {
+                format!("Move the data from {} to a file system with a journal.", mount.name())
+            }
+            Self::MoveOutOfMemory(what) => {
+                format!("Move the data from {}, which is memory, to a file system on a disk.", what.name())
+            }
+            Self::RemountOverlay(mount) => format!(
+                "Mount the overlay {} without volatile, or keep the data on a separate volume.",
+                mount.name()
+            ),
+            Self::ZfsSync(mount) => format!("Set sync=standard for the dataset at {}.", mount.name()),
+            Self::ZfsFlush => "Set zfs_nocacheflush and zil_nocacheflush of the ZFS module to 0.".to_owned(),
+            Self::WriteBackQueue(device) => {
+                format!(
+                    "Set queue/write_cache of {} to `write back` and remove what overrides it (udev rule, tuned, rc.local).",
+                    device.name()
+                )
+            }
+            Self::ReplaceBattery(disk) => format!(
+                "Replace the battery of the controller of {}, and set its cache to write through until then.",
+                disk.name()
+            ),
+            Self::DisableMemberCaches(disk) => format!(
+                "Switch off the caches of the disks behind {} with the controller's tool.",
+                disk.name()
+            ),
+            Self::PersistentDisk(disk) => {
+                format!("Move the data from {} to a persistent disk.", disk.name())
+            }
+            Self::ReplaceDisk(disk) => format!("Copy the data away from {} and replace it.", disk.name()),
+            Self::RestoreArray(array) => format!(
+                "Bring back the missing members of {}, or restore the data from a backup.",
+                array.name()
+            ),
+            Self::RepairMapping(device) => format!(
+                "Repair {} (for volumes of LVM: lvconvert --repair), or restore the data from a backup.",
+                device.name()
+            ),
+            Self::RestorePoolFiles(mount) => format!(
+                "Restore from a backup what `zpool status -v` lists for the pool of {}, then run zpool scrub.",
+                mount.name()
+            ),
+            Self::RebuildArray(array) => {
+                format!(
+                    "Replace the missing member of {} and let it rebuild before doing anything else.",
+                    array.name()
+                )
+            }
+            Self::Rule { text, .. } => text.clone(),
+            Self::FindLostFlushes(target) => format!(
+                "None is known: something between the server and the disks of {} loses flushes; check each layer, its disks, \
+                 its controller and the hypervisor.",
+                target.name()
+            ),
+        }
+    }
+}
+
+/// It cannot be unmounted while the system runs.
+const ROOT: &str = "/";
+
+/// Whether the first remedy can be done on this host, and the remedies in sentences, those for this
+/// host first.
+pub fn summary(mends: &[&Remedy]) -> Option<(bool, String)> {
+    let mut distinct: Vec<&Remedy> = Vec::new();
+    for mend in mends {
+        if !distinct.contains(mend) {
+            distinct.push(mend);
+        }
+    }
+    distinct.sort_by_key(|mend| !mend.is_local());
+    let here = distinct.first()?.is_local();
+    let more = distinct.len().saturating_sub(MAX_REMEDIES);
+    let mut says: Vec<String> = distinct
+        .iter()
+        .take(MAX_REMEDIES)
+        .map(|mend| mend.sentence())
+        .collect();
+    if more > 0 {
+        says.push(format!("{more} more causes are in the evidence."));
+    }
+    Some((here, says.join(" ")))
+}
+
+const MAX_REMEDIES: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_to_unmount_the_root_file_system() {
+        for remedy in [Remedy::AddJournal, Remedy::LoadJournal] {
+            let [root, data] = ["/", "/data"].map(|point| remedy(Subject::mount(point)).sentence());
+            assert!(!root.contains("nmount"), "{root}");
+            assert!(data.starts_with("Unmount /data, "), "{data}");
+        }
+    }
+}

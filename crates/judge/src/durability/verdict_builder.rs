@@ -1,0 +1,489 @@
+//! Joins all evidence along every path from a target to its disks: the worst path decides, and a
+//! sentence names it. If a file system above sends no flushes, evidence about a disk that is
+//! otherwise harmless becomes the reason for *at risk*.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::database::{self, SessionExceptions};
+use super::device_view::{Cache, DiskAssessment, FlushFate};
+use super::fact_reader::{FactDependencies, FactReader};
+use super::flush_path::{AssessedHop, FlushPathInput, Unseen, flush_path};
+use super::kernel_view::{self, DisksBelow};
+use super::route::{Route, routes};
+use super::rule_cap::Caps;
+use super::{
+    Evidence, Impact, Layer, Path, Remedy, UndecidedCap, Verdict, VerdictKind, drill_record,
+    measurement, redundancy, remedy,
+};
+use crate::facts::catalog::device::Guarantor;
+use crate::facts::catalog::host::{self, Vantage};
+use crate::facts::catalog::target::Suppressor;
+use crate::facts::{FactSet, Reading, Scope, Subject};
+use crate::ternary::Ternary;
+
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    pub cache: Cache,
+    pub flush: FlushFate,
+    pub suppressed_by: BTreeSet<Suppressor>,
+    /// Sessions that may lose commits although the server's default keeps them.
+    pub commit_off_for: Reading<Vec<String>>,
+    /// Whether no hop between target and disks keeps data that only a flush writes out.
+    pub is_stateless: Ternary,
+    pub dependencies: FactDependencies,
+    /// Whether the deciding cause can be fixed on this host, and the remedies in sentences.
+    pub remedy: Option<(bool, String)>,
+    /// Whether there were too many paths to judge one by one.
+    pub merged: bool,
+}
+
+/// `disks` must contain the assessments of all disks below.
+pub fn judge_target(
+    facts: &FactSet,
+    target: &Subject,
+    disks: &BTreeMap<Subject, DiskAssessment>,
+    caps: &Caps,
+) -> Judgement {
+    let mut ask = FactReader::new(facts);
+    let (ways, merged) = routes(facts, target);
+
+    let mut common = Vec::new();
+    let mut passages = Vec::new();
+    let clusters = database::clusters(facts, target);
+    let mut exceptions = SessionExceptions::empty();
+    let mut host_loss = Vec::new();
+    let mut servers = Vec::new();
+    for cluster in &clusters {
+        let mut judged = database::judge_cluster(&mut ask, target, cluster);
+        judged.evidence.extend(caps.evidence(&mut ask, cluster));
+        passages.extend(
+            judged
+                .disables_flush
+                .then_some(FlushFate::Dropped(Suppressor::ServerSetting)),
+        );
+        common.extend(judged.evidence.iter().cloned());
+        servers.push((cluster.clone(), judged.disables_flush, judged.evidence));
+        exceptions.merge(judged.exceptions);
+        host_loss.push(judged.host_loss);
+    }
+    host_loss.retain(|says| !says.is_empty());
+
+    common.extend(kernel_view::directory_evidence(&mut ask, target));
+    let host = [Subject::host()];
+    for of_all in host.iter().chain([target]) {
+        common.extend(caps.evidence(&mut ask, of_all));
+    }
+
+    let mut paths: Vec<Path> = Vec::new();
+    let mut hops_of_ways = Vec::new();
+    for way in &ways {
+        let judged = assess_route(&mut ask, way, disks, caps);
+        passages.extend(judged.iter().flat_map(|hop| &hop.flush_fates));
+        let evidence = judged
+            .iter()
+            .flat_map(|hop| &hop.evidence)
+            .cloned()
+            .collect();
+        paths.push(Path {
+            hops: way.hops.clone(),
+            standing: VerdictKind::Durable,
+            evidence,
+        });
+        hops_of_ways.push(judged);
+    }
+    let below: BTreeMap<&Subject, &DiskAssessment> = ways
+        .iter()
+        .flat_map(|way| &way.ends)
+        .filter_map(|end| disks.get_key_value(end))
+        .collect();
+    for leaf in below.values() {
+        ask.dependencies.extend(&leaf.dependencies);
+    }
+    let at_disks: Vec<FlushFate> = below.values().map(|leaf| leaf.flush_fate).collect();
+    let flush = combined_flush_fate(&passages, &at_disks);
+    let mut measured = measurement::measurement_evidence(
+        &mut ask,
+        target,
+        flush,
+        below.iter().map(|(disk, leaf)| (*disk, *leaf)),
+    );
+
+    let drill = drill_record::find_record(&mut ask, target);
+    measured.extend(drill.as_ref().map(drill_record::DrillRecord::evidence));
+    common.extend(measured.iter().cloned());
+
+    for path in &mut paths {
+        path.evidence.extend(common.iter().cloned());
+        path.evidence.sort_by_key(|evidence| evidence.standing);
+        path.standing = path
+            .evidence
+            .first()
+            .map_or(VerdictKind::Unproven, |worst| worst.standing);
+    }
+    if let Some(drill) = &drill {
+        drill.raise_unproven(&mut paths);
+    }
+    paths.sort_by_key(|path| path.standing);
+
+    let standing = paths
+        .first()
+        .map_or(VerdictKind::Unproven, |path| path.standing);
+    let seen_by = ask.get(&Subject::host(), &host::SEEN_BY);
+    let ends_on_disks = ways
+        .iter()
+        .flat_map(|way| &way.ends)
+        .all(|end| disks.contains_key(end));
+    let worst = below.values().map(|leaf| leaf.cache).min();
+    let cache = if ends_on_disks {
+        worst.unwrap_or(Cache::Unknown)
+    } else {
+        worst.map_or(Cache::Unknown, |c| c.min(Cache::Unknown))
+    };
+    // Several multipath members of one unit count as one disk.
+    let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.unit(disk)).collect();
+    let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
+    let guarantors: Vec<Guarantor> = below
+        .values()
+        .filter_map(|leaf| leaf.guarantor)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let suppressed_by: BTreeSet<Suppressor> = passages
+        .iter()
+        .chain(&at_disks)
+        .copied()
+        .filter_map(dropped_by)
+        .collect();
+    let (redundancy, second_fault) = redundancy::target_redundancy(&mut ask, target);
+    let unseen = unseen_layers(facts, seen_by);
+    let flush_path = flush_path(&FlushPathInput {
+        facts,
+        servers: &servers,
+        routes: &hops_of_ways,
+        merged,
+        disks,
+        measured: &measured,
+        unseen: &unseen,
+    });
+    let subjects = || {
+        host.iter()
+            .chain(&clusters)
+            .chain(ways.iter().flat_map(|way| &way.hops))
+    };
+    let undecided = caps.undecided(subjects(), standing);
+    let caps_checked = caps.rule_count(subjects());
+    let verdict = Verdict {
+        target: target.clone(),
+        standing,
+        redundancy,
+        second_fault,
+        host_loss: host_loss.join(" "),
+        exceptions: exceptions.texts,
+        limits: limits_text(
+            &unseen,
+            measurement::foreign_flushes_note(&mut ask, target, &below).as_deref(),
+            &undecided,
+        ),
+        undecided,
+        caps_checked,
+        flush_path,
+        seen_by: seen_by.map_or("unknown", Vantage::as_str).to_owned(),
+        sentence: match &drill {
+            Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
+            _ => verdict_sentence(
+                standing,
+                &paths,
+                clusters.is_empty(),
+                cache,
+                &names,
+                &guarantors,
+            ),
+        },
+        guarantors,
+        paths,
+        missing: ask.dependencies.missing.iter().cloned().collect(),
+    };
+    let hops = ways
+        .iter()
+        .flat_map(|way| &way.hops)
+        .filter(|hop| hop.scope() == Scope::Device);
+    let plain = Ternary::all(hops.map(|hop| kernel_view::is_stateless(facts, hop)));
+    let commit_off_for = exceptions.losing;
+    let remedy = deciding_remedies(&verdict);
+    Judgement {
+        verdict,
+        cache,
+        flush,
+        suppressed_by,
+        commit_off_for,
+        is_stateless: plain,
+        dependencies: ask.dependencies,
+        remedy,
+        merged,
+    }
+}
+
+/// The remedies of everything that decides a verdict.
+fn deciding_remedies(verdict: &Verdict) -> Option<(bool, String)> {
+    let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
+    let decides = evidence.filter(|says| says.standing == verdict.standing);
+    remedy::summary(
+        &decides
+            .filter_map(|says| says.remedy.as_ref())
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn dropped_by(passage: FlushFate) -> Option<Suppressor> {
+    match passage {
+        FlushFate::Dropped(by) => Some(by),
+        FlushFate::Unknown | FlushFate::Sent | FlushFate::NotNeeded => None,
+    }
+}
+
+/// Combines the hops and disks of a target: dropped anywhere is dropped; *not needed* only if no
+/// disk needs it.
+fn combined_flush_fate(hops: &[FlushFate], disks: &[FlushFate]) -> FlushFate {
+    let at_disks = disks.iter().min().copied().unwrap_or(FlushFate::Unknown);
+    let on_the_way = hops.iter().min().copied().unwrap_or(FlushFate::Sent);
+    if on_the_way < FlushFate::Sent {
+        on_the_way.min(at_disks)
+    } else {
+        at_disks
+    }
+}
+
+/// Assesses one path: what happens to a flush at each hop, with the evidence of hops and disks.
+fn assess_route(
+    ask: &mut FactReader,
+    way: &Route,
+    disks: &BTreeMap<Subject, DiskAssessment>,
+    caps: &Caps,
+) -> Vec<AssessedHop> {
+    let ends: Vec<Option<&DiskAssessment>> = way.ends.iter().map(|end| disks.get(end)).collect();
+    let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
+    let bottom = DisksBelow {
+        cache: ends
+            .iter()
+            .map(|end| end.map_or(Cache::Unknown, |leaf| leaf.cache))
+            .min()
+            .unwrap_or(Cache::Unknown),
+        write_back: Ternary::any(
+            ends.iter()
+                .map(|end| end.map_or(Ternary::Unknown, |leaf| leaf.write_back)),
+        ),
+        is_stateless: Ternary::all(devices.map(|hop| kernel_view::is_stateless(ask.facts, hop))),
+    };
+
+    let mut judged: Vec<AssessedHop> = Vec::new();
+    // The first hop that sends no flushes because of a mount option.
+    let mut unflushed: Option<Remedy> = None;
+    for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
+        let found = match hop.scope() {
+            Scope::Mount => kernel_view::mount_findings(ask, hop, bottom),
+            Scope::Device => kernel_view::queue_findings(ask, hop, bottom),
+            Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
+        };
+        let mut at = AssessedHop::new(hop);
+        for (passage, says) in found {
+            let by_mount =
+                dropped_by(passage).is_some_and(|by| matches!(by, Suppressor::MountOption));
+            unflushed = unflushed.or_else(|| by_mount.then(|| Remedy::EnableBarriers(hop.clone())));
+            at.flush_fates.push(passage);
+            at.evidence.push(says);
+        }
+        if hop.scope() != Scope::Target {
+            at.evidence.extend(caps.evidence(ask, hop));
+        }
+        judged.push(at);
+    }
+    for (end, leaf) in way
+        .ends
+        .iter()
+        .zip(&ends)
+        .filter_map(|(end, leaf)| Some((end, (*leaf)?)))
+    {
+        let lost = unflushed
+            .as_ref()
+            .filter(|_| !leaf.cache.is_safe_unflushed());
+        let mut at = AssessedHop::new(end);
+        at.evidence
+            .extend(leaf.evidence.iter().cloned().map(|says| match lost {
+                Some(mend) if says.layer.is_device() => {
+                    let Evidence {
+                        layer,
+                        subject,
+                        text: says,
+                        source,
+                        ..
+                    } = says;
+                    Evidence::new(layer, &subject, Impact::AtRisk(mend.clone()), says, source)
+                }
+                _ => says,
+            }));
+        at.evidence.extend(caps.evidence(ask, end));
+        judged.push(at);
+    }
+
+    let last = way.hops.last();
+    let nothing = ends.iter().any(Option::is_none);
+    let sound = judged
+        .iter()
+        .flat_map(|hop| &hop.evidence)
+        .all(|says| says.standing.is_durable());
+    let unread = match (&way.broken, last) {
+        (Some(why), _) => Some(why.clone()),
+        (None, Some(last)) if nothing && sound => {
+            Some(format!("the device under {} was not found", last.name()))
+        }
+        _ => None,
+    };
+    if let (Some(says), Some(last)) = (unread, last) {
+        let evidence = Evidence::new(Layer::Kernel, last, Impact::Unproven, says, String::new());
+        if judged.last().is_none_or(|hop| hop.subject != *last) {
+            judged.push(AssessedHop::new(last));
+        }
+        if let Some(hop) = judged.last_mut() {
+            hop.flush_fates.push(FlushFate::Unknown);
+            hop.evidence.push(evidence);
+        }
+    }
+    judged
+}
+
+fn verdict_sentence(
+    standing: VerdictKind,
+    paths: &[Path],
+    no_database: bool,
+    cache: Cache,
+    disks: &[&str],
+    guarantors: &[Guarantor],
+) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    for evidence in paths.iter().flat_map(|path| &path.evidence) {
+        if evidence.standing == standing && !reasons.contains(&evidence.text.as_str()) {
+            reasons.push(&evidence.text);
+        }
+    }
+    let more = reasons.len().saturating_sub(3);
+    let mut why = match reasons.get(..3).unwrap_or(&reasons) {
+        [] => "the device under it was not found".to_owned(),
+        most => most.join(", and "),
+    };
+    if more > 0 {
+        why = format!("{why} ({more} more below)");
+    }
+    match standing {
+        VerdictKind::AtRisk => {
+            format!("A commit acknowledged now may be lost at power failure: {why}.")
+        }
+        VerdictKind::Contradictory => {
+            format!(
+                "Two sources contradict each other, so a commit acknowledged now may be lost at power failure: {why}."
+            )
+        }
+        VerdictKind::Unproven | VerdictKind::ProvenByDrill => {
+            format!("Cannot show that a commit acknowledged now survives a power failure: {why}.")
+        }
+        VerdictKind::Durable => {
+            let several = disks.len() > 1;
+            let disks = match disks {
+                [] => "the disk".to_owned(),
+                [first, second] => format!("{first} and {second}"),
+                names if names.len() <= 3 => names.join(", "),
+                names => format!("{} disks", names.len()),
+            };
+            let because = match cache {
+                Cache::Protected => {
+                    format!(
+                        "the cache in front of {disks} is protected by a healthy battery or flash module"
+                    )
+                }
+                Cache::None
+                    if !guarantors.is_empty() && guarantors.iter().all(|one| one.is_cluster()) =>
+                {
+                    format!("a write to {disks} is acknowledged once it is stored")
+                }
+                Cache::None if several => {
+                    format!("{disks} report no volatile caches")
+                }
+                Cache::None => format!("{disks} reports no volatile cache"),
+                Cache::Volatile | Cache::Contradictory | Cache::Unknown if several => {
+                    format!(
+                        "flushes are passed down to {disks}, which must write out their volatile caches"
+                    )
+                }
+                Cache::Volatile | Cache::Contradictory | Cache::Unknown => {
+                    format!(
+                        "flushes are passed down to {disks}, which must write out its volatile cache"
+                    )
+                }
+            };
+            let condition = if no_database {
+                "Once a database flushes here, a commit"
+            } else {
+                "A commit acknowledged now"
+            };
+            let are_alike = several && guarantors.len() == 1;
+            let whose: Vec<&str> = guarantors
+                .iter()
+                .map(|guarantor| guarantor.phrase(are_alike))
+                .collect();
+            let word = match whose.as_slice() {
+                [] => String::new(),
+                all => format!(" according to {}", all.join(" and ")),
+            };
+            format!("{condition} survives a power failure{word}: {because}.")
+        }
+    }
+}
+
+fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<Unseen> {
+    let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
+    let (in_container, in_guest, vantage) = match seen_by {
+        Some(Vantage::Host) => (false, false, false),
+        Some(Vantage::Guest) => (false, true, false),
+        Some(Vantage::Container) => (true, false, false),
+        None => (false, false, true),
+    };
+    let guest = in_guest || technology.as_deref().is_some_and(|name| name != "none");
+    let all = [
+        (in_container, Unseen::Host),
+        (guest, Unseen::Hypervisor),
+        (vantage, Unseen::UnknownVantage),
+    ];
+    all.into_iter()
+        .filter(|(is_so, _)| *is_so)
+        .map(|(_, unseen)| unseen)
+        .collect()
+}
+
+/// Sentences about what is not visible, about other programs' flushes, and about undecided caps.
+fn limits_text(unseen: &[Unseen], of_others: Option<&str>, undecided: &[UndecidedCap]) -> String {
+    let says = |unseen: &Unseen| match unseen {
+        Unseen::Host => {
+            "In a container: the host's mounts below may differ from what is shown here."
+        }
+        Unseen::Hypervisor => {
+            "In a guest: the hypervisor may ignore flushes. Check its cache mode, or test with a power cut."
+        }
+        Unseen::UnknownVantage => {
+            "It is unknown whether this is a virtual machine; a hypervisor may ignore flushes."
+        }
+    };
+    let open = undecided.iter().map(
+        |UndecidedCap {
+             rule,
+             caps,
+             question,
+         }| {
+            format!(
+                "Rule {rule} is undecided and would make this {}: {question}",
+                caps.as_str()
+            )
+        },
+    );
+    let known = unseen.iter().map(says).chain(of_others).map(str::to_owned);
+    known.chain(open).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,170 @@
+//! Tests of one fact: their result for a value, and their wording.
+
+use super::model::{Condition, Op, Test};
+use crate::facts::{Reading, Value};
+use crate::ternary::Ternary;
+use crate::version::Version;
+
+impl Condition {
+    /// The condition in words, without its parts.
+    pub fn label(&self) -> String {
+        match self {
+            Self::All(_) => "all of".to_owned(),
+            Self::Any(_) => "any of".to_owned(),
+            Self::Not(_) => "not".to_owned(),
+            Self::Every(relation, _) => format!("every {}", relation.as_str()),
+            Self::Some(relation, _) => format!("some {}", relation.as_str()),
+            Self::Fact(test) => test.label(),
+        }
+    }
+}
+
+impl Test {
+    /// Unknown for an unknown fact, except for `known` and `exists`.
+    pub fn holds(&self, reading: &Reading<Value>) -> Ternary {
+        match (&self.op, reading.value()) {
+            (Op::Known(wanted), value) => (value.is_some() == *wanted).into(),
+            (Op::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
+            (_, None) => Ternary::Unknown,
+            (op, Some(value)) => op.holds(value),
+        }
+    }
+
+    /// In words: `device.cache is protected`.
+    pub fn label(&self) -> String {
+        let name = self.fact.name;
+        let show = |value: &Value| self.fact.format_value(value);
+        let shown = |values: &[Value]| values.iter().map(show).collect::<Vec<_>>().join(", ");
+        match &self.op {
+            Op::Is(value) => format!("{name} is {}", show(value)),
+            Op::IsNot(value) => format!("{name} is not {}", show(value)),
+            Op::In(values) => format!("{name} is one of {}", shown(values)),
+            Op::NotIn(values) => format!("{name} is none of {}", shown(values)),
+            Op::Has(word) => format!("{name} has {word}"),
+            Op::Lacks(word) => format!("{name} lacks {word}"),
+            Op::HasOption(option) => format!("{name} has the option {option}"),
+            Op::LacksOption(option) => format!("{name} lacks the option {option}"),
+            Op::HasAny(words) => format!("{name} has one of {}", words.join(", ")),
+            Op::AtLeast(value) => format!("{name} is at least {}", show(value)),
+            Op::Below(value) => format!("{name} is below {}", show(value)),
+            Op::FixedIn(lines) => {
+                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                format!("{name} has the fix of {}", lines.join(", "))
+            }
+            Op::InRange(range) => {
+                let list = |versions: &[Version]| {
+                    versions
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                };
+                let from = match range.from.as_slice() {
+                    [] => String::new(),
+                    from => format!(" from {}", list(from)),
+                };
+                format!(
+                    "{name} is a release{from} without the fix of {}",
+                    list(&range.fixed)
+                )
+            }
+            Op::BuildAtLeast(least) => format!("{name} is at least build {least}"),
+            Op::BuildBelow(least) => format!("{name} is below build {least}"),
+            Op::StartsWith(text) => format!("{name} starts with {text}"),
+            Op::EndsWith(text) => format!("{name} ends with {text}"),
+            Op::Contains(text) => format!("{name} contains {text}"),
+            Op::Known(true) => format!("{name} is known"),
+            Op::Known(false) => format!("{name} is not known"),
+            Op::Exists(true) => format!("{name} exists"),
+            Op::Exists(false) => format!("{name} does not exist"),
+        }
+    }
+}
+
+impl Op {
+    /// The result for a known value; unknown for a value of another shape than the fact's.
+    pub(super) fn holds(&self, value: &Value) -> Ternary {
+        let one_of = |values: &[Value]| {
+            let each: Vec<Ternary> = values.iter().map(|one| equal(value, one)).collect();
+            Ternary::any(each)
+        };
+        let has = |words: &[String]| match value {
+            Value::List(list) => words.iter().any(|word| list.contains(word)).into(),
+            _ => Ternary::Unknown,
+        };
+        let has_option = |option: &str| match value {
+            Value::List(list) => list
+                .iter()
+                .any(|word| word.split('=').next() == Some(option))
+                .into(),
+            _ => Ternary::Unknown,
+        };
+        let build_at_least = |least: &Version| match value {
+            Value::Version(version) => version.build_at_least(least),
+            _ => Ternary::Unknown,
+        };
+        let written = |holds: &dyn Fn(&str) -> bool| match value {
+            Value::Text(text) => holds(text).into(),
+            Value::Version(version) => holds(&version.to_string()).into(),
+            _ => Ternary::Unknown,
+        };
+        match self {
+            Self::Is(wanted) => equal(value, wanted),
+            Self::IsNot(wanted) => !equal(value, wanted),
+            Self::In(wanted) => one_of(wanted),
+            Self::NotIn(wanted) => !one_of(wanted),
+            Self::Has(word) => has(std::slice::from_ref(word)),
+            Self::Lacks(word) => !has(std::slice::from_ref(word)),
+            Self::HasAny(words) => has(words),
+            Self::HasOption(option) => has_option(option),
+            Self::LacksOption(option) => !has_option(option),
+            Self::AtLeast(least) => at_least(value, least),
+            Self::Below(least) => !at_least(value, least),
+            Self::FixedIn(lines) => match value {
+                Value::Version(version) => version.has_fix(lines),
+                _ => Ternary::Unknown,
+            },
+            Self::InRange(range) => match value {
+                Value::Version(version) => range.contains(version),
+                _ => Ternary::Unknown,
+            },
+            Self::BuildAtLeast(least) => build_at_least(least),
+            Self::BuildBelow(least) => !build_at_least(least),
+            Self::StartsWith(part) => written(&|text| text.starts_with(part.as_str())),
+            Self::EndsWith(part) => written(&|text| text.ends_with(part.as_str())),
+            Self::Contains(part) => written(&|text| text.contains(part.as_str())),
+            Self::Known(wanted) | Self::Exists(wanted) => (*wanted).into(),
+        }
+    }
+}
+
+/// Lists compare as sets, numbers by amount.
+fn equal(a: &Value, b: &Value) -> Ternary {
+    let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
+    match (a, b) {
+        (Value::Bool(a), Value::Bool(b)) => (a == b).into(),
+        (Value::Text(a), Value::Text(b)) => (a == b).into(),
+        (Value::Version(a), Value::Version(b)) => (a == b).into(),
+        (Value::List(a), Value::List(b)) => (within(a, b) && within(b, a)).into(),
+        _ => compare(a, b).map_or(Ternary::Unknown, |order| order.is_eq().into()),
+    }
+}
+
+fn at_least(value: &Value, least: &Value) -> Ternary {
+    match (value, least) {
+        (Value::Version(value), Value::Version(least)) => value.at_least(least),
+        _ => compare(value, least).map_or(Ternary::Unknown, |order| order.is_ge().into()),
+    }
+}
+
+fn compare(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
+    let number = |value: &Value| match value {
+        Value::Whole(number) => Some(*number as f64),
+        Value::Number(number) => Some(*number),
+        _ => None,
+    };
+    match (a, b) {
+        (Value::Whole(a), Value::Whole(b)) => Some(a.cmp(b)),
+        _ => number(a)?.partial_cmp(&number(b)?),
+    }
+}

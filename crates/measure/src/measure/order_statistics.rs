@@ -1,0 +1,197 @@
+//! Order statistics: quantiles, and the interval of a median without assumptions about the
+//! distribution. Means and normal intervals are not used: latencies are skewed and have bursts.
+
+use super::Estimate;
+
+/// Error probability of an interval that stands on its own.
+pub const ALPHA: f64 = 0.05;
+
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+/// Nearest-rank quantile of sorted values; 0 without values.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rank, bounded by min"
+    )]
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    let last = sorted.len().saturating_sub(1);
+    sorted
+        .get(rank.saturating_sub(1).min(last))
+        .copied()
+        .unwrap_or(0.0)
+}
+
+/// Median of sorted values, with an even number the mean of the middle two; 0 without values.
+pub fn median(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
+    if sorted.len() % 2 == 1 {
+        at(half)
+    } else {
+        f64::midpoint(at(half.saturating_sub(1)), at(half))
+    }
+}
+
+/// Median of values in any order.
+pub fn median_of(values: &[f64]) -> f64 {
+    median(&sorted(values))
+}
+
+/// Medians of at most `count` runs of consecutive values of about equal length, in order.
+pub fn run_medians(values: &[f64], count: usize) -> Vec<f64> {
+    let count = values.len().min(count);
+    let at = |run: usize| run * values.len() / count.max(1);
+    (0..count)
+        .filter_map(|run| values.get(at(run)..at(run + 1)))
+        .map(median_of)
+        .collect()
+}
+
+/// Median and 99th percentile, in the unit of the values; zeros without any.
+pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
+    let sorted = sorted(values);
+    (median(&sorted), quantile(&sorted, 0.99))
+}
+
+/// Median with an interval that errs with probability `alpha` at most; `None` with too few values
+/// (fewer than 6 for 5 %, than 8 for 1 %). It is the sign-test interval (Conover, *Practical
+/// Nonparametric Statistics*, "confidence interval for a quantile"): its ends are order statistics,
+/// their ranks binomial with one half.
+pub fn interval(values: &[f64], alpha: f64) -> Option<Estimate> {
+    let cut = ranks_outside(values.len(), alpha)?;
+    let sorted = sorted(values);
+    let low = *sorted.get(cut)?;
+    let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
+    Some(Estimate {
+        value: median(&sorted),
+        low,
+        high,
+    })
+}
+
+/// [`interval`], or with too few values the whole span; zeros without values.
+pub fn interval_or_span(values: &[f64], alpha: f64) -> Estimate {
+    let span = || {
+        let sorted = sorted(values);
+        let end = |v: Option<&f64>| v.copied().unwrap_or(0.0);
+        Estimate {
+            value: median(&sorted),
+            low: end(sorted.first()),
+            high: end(sorted.last()),
+        }
+    };
+    interval(values, alpha).unwrap_or_else(span)
+}
+
+/// Values counted in four buckets per doubling, as `(upper bound, count)`, without empty buckets at
+/// either end.
+pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
+    const PER_DOUBLING: f64 = 4.0;
+    #[expect(clippy::cast_possible_truncation, reason = "the logarithm of a time")]
+    let bucket = |v: &f64| (v.max(0.01).log2() * PER_DOUBLING).ceil() as i32;
+    let mut counts = std::collections::BTreeMap::new();
+    for value in values {
+        *counts.entry(bucket(value)).or_insert(0u64) += 1;
+    }
+    let ends = counts.keys().next().zip(counts.keys().next_back());
+    let all = ends
+        .map(|(first, last)| *first..=*last)
+        .into_iter()
+        .flatten();
+    all.map(|b| {
+        (
+            (f64::from(b) / PER_DOUBLING).exp2(),
+            counts.get(&b).copied().unwrap_or(0),
+        )
+    })
+    .collect()
+}
+
+/// Values outside the interval at each end: the largest k with P(Binomial(n, 1/2) < k + 1) ≤ alpha
+/// / 2; `None` if even the whole span errs more often.
+fn ranks_outside(n: usize, alpha: f64) -> Option<usize> {
+    let limit = (alpha / 2.0).ln();
+    // Logarithms: 2^-n underflows from about a thousand rounds on.
+    let mut term = -(n as f64) * std::f64::consts::LN_2;
+    let mut tail = term;
+    let mut found = None;
+    for k in 0..n {
+        if tail > limit {
+            break;
+        }
+        found = Some(k);
+        term += ((n - k) as f64 / (k + 1) as f64).ln();
+        tail = tail.max(term) + (-(tail - term).abs()).exp().ln_1p();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        // Conover, table of the binomial distribution, p = 1/2.
+        let at_5_percent = [
+            (5, None),
+            (6, Some(0)),
+            (9, Some(1)),
+            (20, Some(5)),
+            (25, Some(7)),
+            (50, Some(17)),
+        ];
+        for (n, cut) in at_5_percent {
+            assert_eq!(ranks_outside(n, 0.05), cut, "n = {n}");
+        }
+        assert_eq!(ranks_outside(7, 0.01), None);
+        assert_eq!(ranks_outside(8, 0.01), Some(0));
+        assert!(ranks_outside(5_000, 0.05).is_some_and(|cut| (2_420..2_440).contains(&cut)));
+    }
+
+    #[test]
+    fn quantiles_of_a_known_row() {
+        let row: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert!((quantile(&row, 0.95) - 95.0).abs() < 1e-9);
+        assert!((quantile(&row, 1.0) - 100.0).abs() < 1e-9);
+        assert!((median(&row) - 50.5).abs() < 1e-9);
+        assert!(quantile(&[], 0.5).abs() < 1e-9 && median(&[]).abs() < 1e-9);
+    }
+
+    #[test]
+    fn histograms_have_no_gaps() {
+        assert_eq!(histogram(&[]), []);
+        let counts: Vec<u64> = histogram(&[107.0, 127.0, 180.0])
+            .iter()
+            .map(|(_, n)| *n)
+            .collect();
+        assert_eq!(counts, [1, 1, 0, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn histograms_lose_nothing(values in prop::collection::vec(0.5..1e6f64, 0..80)) {
+            let buckets = histogram(&values);
+            prop_assert_eq!(buckets.iter().map(|(_, n)| n).sum::<u64>(), values.len() as u64);
+            prop_assert!(values.iter().all(|v| buckets.iter().any(|(up_to, n)| *n > 0 && *v <= up_to * 1.0001)));
+        }
+
+        #[test]
+        fn an_interval_holds_its_median_and_ignores_order(mut values in prop::collection::vec(1.0..1e6f64, 8..80)) {
+            let first = interval(&values, ALPHA).unwrap();
+            prop_assert!(first.low <= first.value && first.value <= first.high);
+            values.reverse();
+            prop_assert_eq!(interval(&values, ALPHA).unwrap(), first);
+            let wider = interval(&values, 0.01).unwrap();
+            prop_assert!(wider.low <= first.low && wider.high >= first.high);
+        }
+    }
+}

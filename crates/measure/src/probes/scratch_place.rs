@@ -1,0 +1,481 @@
+//! The place of the scratch directory: the requested directory, or its parent if that belongs to a
+//! database. Its figures must be those of the target: same file system and subvolume (`st_dev`),
+//! same inode flags (ioctl_iflags(2)).
+//!
+//! Quota project ids cannot be read without unsafe code and are not compared; whether a directory
+//! passes one on is.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
+
+use super::error::{Refusal, display_path};
+use crate::facts::{Area, Choice};
+use crate::text;
+
+/// A directory for the scratch directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScratchParent {
+    /// The directory; links followed.
+    pub directory: PathBuf,
+    /// Device and inode, to recognise it when it is opened again.
+    pub identity: (u64, u64),
+    /// Inode flags of the target that the scratch directory would not inherit.
+    pub flags: Option<IFlags>,
+}
+
+/// Space that a probe needs.
+#[derive(Clone, Copy, Debug)]
+pub struct SpaceNeeded {
+    /// Bytes in use at a time.
+    pub bytes: u64,
+    /// True if an exact fit suffices.
+    pub exact_fit: bool,
+}
+
+/// The place for a target, or for the directory of `--scratch`. Network and FUSE file systems need
+/// `anywhere`.
+pub fn find_place(
+    target: &Path,
+    scratch: Option<&Path>,
+    anywhere: bool,
+    room: &SpaceNeeded,
+) -> Result<ScratchParent, Refusal> {
+    let (place, flags) = match scratch {
+        Some(scratch) => requested_parent(scratch, target)?,
+        None => default_parent(target)?,
+    };
+    let path = place.path;
+    let directory = reopen(&place.directory).map_err(|e| Refusal::from_errno(e, &path))?;
+    if !anywhere {
+        check_class(&directory, &path)?;
+    }
+    check_writable(&directory, &path)?;
+    check_space(&directory, &path, room)?;
+    let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::from_errno(e, &path))?;
+    Ok(ScratchParent {
+        directory: path,
+        identity: (stat.st_dev, stat.st_ino),
+        flags,
+    })
+}
+
+/// An open directory with its path for display.
+#[derive(Debug)]
+struct OpenDirectory {
+    directory: OwnedFd,
+    path: PathBuf,
+}
+
+const PATH_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl OpenDirectory {
+    /// Links are followed.
+    fn open(path: &Path) -> Result<Self, Refusal> {
+        let directory = rustix::fs::openat(CWD, path, PATH_FLAGS, Mode::empty())
+            .map_err(|e| Refusal::from_errno(e, path))?;
+        // For display, and to recognise it when it is opened again.
+        let real = fs::canonicalize(path).map_err(|e| Refusal::from_errno(to_errno(&e), path))?;
+        Ok(Self {
+            directory,
+            path: real,
+        })
+    }
+
+    /// `None` for the root.
+    fn parent(&self) -> Option<Self> {
+        let path = self.path.parent()?.to_owned();
+        let directory =
+            rustix::fs::openat(&self.directory, "..", PATH_FLAGS, Mode::empty()).ok()?;
+        Some(Self { directory, path })
+    }
+
+    /// Itself and all its parents, itself first. Each is opened from the one below, so that the
+    /// directory examined is the one written to.
+    fn ancestors(self) -> Vec<Self> {
+        let mut all = vec![self];
+        while let Some(around) = all.last().and_then(Self::parent) {
+            all.push(around);
+        }
+        all
+    }
+
+    /// Device number of the file system; on btrfs, of the subvolume.
+    fn device(&self) -> Option<u64> {
+        rustix::fs::fstat(&self.directory)
+            .ok()
+            .map(|found| found.st_dev)
+    }
+}
+
+/// Opens an O_PATH directory for reading.
+fn reopen(directory: &OwnedFd) -> Result<OwnedFd, rustix::io::Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, ".", flags, Mode::empty())
+}
+
+fn to_errno(error: &std::io::Error) -> rustix::io::Errno {
+    rustix::io::Errno::from_io_error(error).unwrap_or(rustix::io::Errno::IO)
+}
+
+/// The directory of `--scratch`, if its figures are those of the target.
+fn requested_parent(
+    scratch: &Path,
+    target: &Path,
+) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
+    let upward = OpenDirectory::open(scratch)?.ancestors();
+    if let Some(database) = database_ancestor(&upward).and_then(|at| upward.get(at)) {
+        let why = "--scratch names a place in it".to_owned();
+        return Err(Refusal::NoSiblingPlace {
+            database: display_path(&database.path),
+            why,
+        });
+    }
+    let place = upward
+        .into_iter()
+        .next()
+        .ok_or_else(|| Refusal::Missing(display_path(scratch)))?;
+    match OpenDirectory::open(target).map(|target| flag_difference(&place, &target)) {
+        Ok(Err(why)) => Err(Refusal::DifferentFilesystem {
+            scratch: display_path(scratch),
+            target: display_path(target),
+            why,
+        }),
+        Ok(Ok(flags)) => Ok((place, flags)),
+        Err(_) => Ok((place, None)),
+    }
+}
+
+/// The target, or the parent of its database.
+fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
+    let mut upward = OpenDirectory::open(target)?.ancestors();
+    let Some(at) = database_ancestor(&upward) else {
+        return Ok((upward.swap_remove(0), None));
+    };
+    let database = upward
+        .get(at)
+        .map(|database| display_path(&database.path))
+        .unwrap_or_default();
+    let refuse = |why: String| Refusal::NoSiblingPlace {
+        database: database.clone(),
+        why,
+    };
+    if let Some(top) = top_of_mount(&upward)
+        .filter(|top| *top <= at)
+        .and_then(|top| upward.get(top))
+    {
+        return Err(refuse(format!(
+            "{} is the root of that file system or subvolume as mounted there, so its parent is on another one",
+            display_path(&top.path)
+        )));
+    }
+    let (Some(target), Some(parent)) = (upward.first(), upward.get(at + 1)) else {
+        return Err(refuse("it has no parent directory".to_owned()));
+    };
+    match flag_difference(parent, target) {
+        Err(why) => Err(refuse(format!(
+            "its parent {} is unsuitable: {why}",
+            display_path(&parent.path)
+        ))),
+        Ok(flags) => Ok((upward.swap_remove(at + 1), flags)),
+    }
+}
+
+/// The topmost of the directories on the same file system and subvolume.
+fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
+    let here = upward.first()?.device()?;
+    upward
+        .iter()
+        .take_while(|held| held.device() == Some(here))
+        .count()
+        .checked_sub(1)
+}
+
+/// The topmost of the directories in which a database keeps files.
+fn database_ancestor(upward: &[OpenDirectory]) -> Option<usize> {
+    upward
+        .iter()
+        .rposition(|held| holds_database(&held.directory))
+}
+
+/// The database that a directory belongs to, for display; `None` without one.
+pub fn enclosing_database(directory: OwnedFd, path: PathBuf) -> Option<String> {
+    let upward = OpenDirectory { directory, path }.ancestors();
+    database_ancestor(&upward)
+        .and_then(|at| upward.get(at))
+        .map(|database| display_path(&database.path))
+}
+
+/// True if it has a name that only a database server makes.
+fn holds_database(directory: &OwnedFd) -> bool {
+    let is_there =
+        |mark: &&str| rustix::fs::statat(directory, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    Area::ALL.iter().map(|area| area.database()).any(|server| {
+        server.marker_files.iter().any(is_there)
+            || server
+                .tablespace_prefix
+                .is_some_and(|mark| holds_tablespace(directory, mark))
+    })
+}
+
+/// A directory with many names is not one.
+fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
+    let mut names = reopen(directory)
+        .and_then(Dir::new)
+        .into_iter()
+        .flatten()
+        .take(66)
+        .flatten();
+    let is_its = |name: &[u8]| {
+        name.strip_prefix(mark.as_bytes())
+            .and_then(<[u8]>::first)
+            .is_some_and(u8::is_ascii_digit)
+    };
+    names.any(|entry| is_its(entry.file_name().to_bytes()))
+}
+
+/// Inode flags that a scratch directory in this place needs for the target's figures. The error is
+/// a difference that no flag removes.
+fn flag_difference(
+    place: &OpenDirectory,
+    target: &OpenDirectory,
+) -> Result<Option<IFlags>, String> {
+    match (place.device(), target.device()) {
+        (Some(a), Some(b)) if a == b => {}
+        (Some(_), Some(_)) => return Err("it is another file system or subvolume".to_owned()),
+        _ => return Err("its file system is unknown".to_owned()),
+    }
+    let (here, there) = (write_flags(place), write_flags(target));
+    match (here, there) {
+        (here, there) if here == there => Ok(None),
+        (Some(here), Some(there)) if INHERITED_FLAGS.contains(here ^ there) => Ok(Some(there)),
+        _ => {
+            let words = |flags: Option<IFlags>| match flags {
+                None => "unreadable".to_owned(),
+                Some(flags) if flags.is_empty() => "none".to_owned(),
+                Some(flags) => flags
+                    .iter_names()
+                    .map(|(name, _)| name)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            };
+            Err(format!(
+                "its inode flags differ ({} instead of {}), see chattr(1)",
+                words(here),
+                words(there)
+            ))
+        }
+    }
+}
+
+/// FS_NOCOMP_FL of linux/fs.h; rustix has no name for it.
+const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
+
+/// Inode flags that change how data is written and that new files inherit.
+pub const INHERITED_FLAGS: IFlags = IFlags::NOCOW
+    .union(IFlags::COMPRESSED)
+    .union(NOT_COMPRESSED)
+    .union(IFlags::JOURNALING)
+    .union(IFlags::SYNC);
+
+/// These, and the flag that inherits the quota project. Empty if the file system has none.
+fn write_flags(held: &OpenDirectory) -> Option<IFlags> {
+    let matter = INHERITED_FLAGS | IFlags::PROJECT_INHERIT;
+    let directory = reopen(&held.directory).ok()?;
+    match rustix::fs::ioctl_getflags(&directory) {
+        Ok(flags) => Some(flags & matter),
+        Err(rustix::io::Errno::NOTTY | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+            Some(IFlags::empty())
+        }
+        Err(_) => None,
+    }
+}
+
+/// Magic numbers of linux/magic.h and of the file systems' own sources.
+fn network_or_fuse(magic: u64) -> Option<&'static str> {
+    match magic {
+        0x6969 | 0x517b | 0xff53_4d42 | 0xfe53_4d42 | 0x00c3_6400 | 0x5346_414f | 0x0102_1997
+        | 0x0bd0_0bd0 | 0x4750_4653 | 0x7375_7245 | 0x564c | 0x0116_1970 | 0x7461_636f => {
+            Some("network")
+        }
+        0x6573_5546 => Some("FUSE"),
+        _ => None,
+    }
+}
+
+fn check_class(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+    let statfs = rustix::fs::fstatfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
+    #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
+    let magic = (statfs.f_type as u64) & 0xffff_ffff;
+    match network_or_fuse(magic) {
+        Some(class) => Err(Refusal::NetworkOrFuse {
+            directory: display_path(path),
+            class,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    rustix::fs::accessat(directory.as_fd(), ".", access, AtFlags::EACCESS)
+        .map_err(|e| Refusal::from_errno(e, path))
+}
+
+/// Requires four times the space in use at a time, and then 5 % of the file system left.
+fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(), Refusal> {
+    let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
+    let (size, free) = (
+        vfs.f_blocks.saturating_mul(vfs.f_frsize),
+        vfs.f_bavail.saturating_mul(vfs.f_frsize),
+    );
+    let bytes = room.bytes;
+    let margin = if room.exact_fit {
+        bytes
+    } else {
+        (4 * bytes).max(bytes + size / 20)
+    };
+    // A tmpfs without a limit reports zero blocks.
+    if size > 0 && free < margin {
+        let (directory, free, needed) =
+            (display_path(path), text::bytes(free), text::bytes(margin));
+        return Err(Refusal::Space {
+            directory,
+            free,
+            needed,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: SpaceNeeded = SpaceNeeded {
+        bytes: 1 << 20,
+        exact_fit: false,
+    };
+
+    fn find(
+        target: &Path,
+        scratch: Option<&Path>,
+        room: SpaceNeeded,
+    ) -> Result<ScratchParent, Refusal> {
+        super::find_place(target, scratch, scratch.is_some(), &room)
+    }
+
+    fn directory() -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        (directory, real)
+    }
+
+    #[test]
+    fn a_plain_directory_is_its_own_place() {
+        let (_keep, path) = directory();
+        assert_eq!(find(&path, None, FILE).unwrap().directory, path);
+    }
+
+    #[test]
+    fn databases_are_left_alone_at_any_depth() {
+        let (_keep, path) = directory();
+        for (mark, inside) in [
+            ("PG_VERSION", "base/1"),
+            ("archive_status", ""),
+            ("ibdata1", "shop"),
+            ("PG_16_1", "5"),
+        ] {
+            let database = path.join(format!("with-{mark}"));
+            fs::create_dir_all(database.join(inside)).unwrap();
+            fs::write(database.join(mark), "").unwrap();
+            // Every database directory of a cluster has the same mark again.
+            fs::write(database.join(inside).join("PG_VERSION"), "").unwrap();
+            assert_eq!(
+                find(&database.join(inside), None, FILE).unwrap().directory,
+                path,
+                "{mark}"
+            );
+            let refusal = find(&path, Some(&database.join(inside)), FILE).unwrap_err();
+            assert!(
+                matches!(refusal, Refusal::NoSiblingPlace { .. }),
+                "{refusal}"
+            );
+        }
+    }
+
+    #[test]
+    fn links_do_not_hide_a_database() {
+        let (_keep, path) = directory();
+        let database = path.join("main");
+        fs::create_dir(&database).unwrap();
+        fs::write(database.join("PG_VERSION"), "15\n").unwrap();
+        std::os::unix::fs::symlink(&database, path.join("link")).unwrap();
+        assert_eq!(
+            find(&path.join("link"), None, FILE).unwrap().directory,
+            path
+        );
+        assert_eq!(
+            find(&path.join("link/../main/."), None, FILE)
+                .unwrap()
+                .directory,
+            path
+        );
+    }
+
+    #[test]
+    fn what_is_no_directory_is_said_to_be_none() {
+        let (_keep, path) = directory();
+        let missing = find(&path.join("none"), None, FILE).unwrap_err();
+        assert!(
+            matches!(missing, Refusal::Missing(_)) && missing.to_string().contains("--scratch"),
+            "{missing}"
+        );
+        fs::write(path.join("file"), "").unwrap();
+        assert!(matches!(
+            find(&path.join("file"), None, FILE),
+            Err(Refusal::NotADirectory(_))
+        ));
+        assert!(matches!(
+            find(&path.join("file/x"), None, FILE),
+            Err(Refusal::NotADirectory(_))
+        ));
+    }
+
+    #[test]
+    fn scratch_elsewhere_is_refused() {
+        let (_keep, path) = directory();
+        let refusal = find(&path, Some(Path::new("/proc")), FILE).unwrap_err();
+        assert!(
+            matches!(refusal, Refusal::DifferentFilesystem { .. }),
+            "{refusal}"
+        );
+        assert!(find(&path.join("to-be-created"), Some(&path), FILE).is_ok());
+    }
+
+    #[test]
+    fn space_is_kept() {
+        let (_keep, path) = directory();
+        let refusal = find(
+            &path,
+            None,
+            SpaceNeeded {
+                bytes: 1 << 50,
+                exact_fit: true,
+            },
+        )
+        .unwrap_err();
+        assert!(matches!(refusal, Refusal::Space { .. }), "{refusal}");
+    }
+
+    #[test]
+    fn magic_numbers_are_classed() {
+        assert_eq!(network_or_fuse(0x6969), Some("network"));
+        assert_eq!(network_or_fuse(0x6573_5546), Some("FUSE"));
+        for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x2fc1_2fc1] {
+            assert_eq!(network_or_fuse(local), None);
+        }
+    }
+}

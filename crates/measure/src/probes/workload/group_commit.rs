@@ -1,0 +1,193 @@
+//! Group commit as in PostgreSQL (`XLogFlush` in xlog.c): a client that finds nobody flushing
+//! leads, with one pwrite of all pages inserted so far and one fdatasync; others wait.
+//! `commit_delay` is 0, its default. A page flushed half full is written again with the next
+//! records.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use rustix::io::Errno;
+
+use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use crate::measure::{Method, Pass, Series};
+use crate::probes::commit::{PAGE_BYTES, Writer};
+use crate::probes::control::Stop;
+
+const SESSIONS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Bytes of a small transaction's record.
+pub(super) const RECORD_BYTES: u64 = 512;
+
+pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+    let writer = Writer::new(Method::Fdatasync, stage.create_filled_file("group-wal")?);
+    let wal = CyclicLog::new(writer, stage.file_bytes, PAGE_BYTES as u64);
+    let log = Arc::new(SharedLog::new(move |stage, from, to| {
+        wal.append(stage, from, to)
+    }));
+    let part = |sessions| {
+        let name = if sessions == 1 {
+            "1 session".to_owned()
+        } else {
+            format!("{sessions} sessions")
+        };
+        let row = Series {
+            threads: sessions,
+            ..Series::new(name, RECORD_BYTES)
+        };
+        let row = if sessions == 1 {
+            row
+        } else {
+            row.compared_with(0)
+        };
+        Box::new(GroupCommit {
+            row,
+            log: Arc::clone(&log),
+            max_commits: u64::MAX,
+        }) as Box<dyn LoadGenerator>
+    };
+    Ok(SESSIONS.into_iter().map(part).collect())
+}
+
+/// Clients that commit records to a shared log.
+pub(super) struct GroupCommit {
+    /// Its row; the threads are the clients.
+    pub(super) row: Series,
+    pub(super) log: Arc<SharedLog>,
+    /// Most commits of a client in a round.
+    pub(super) max_commits: u64,
+}
+
+impl LoadGenerator for GroupCommit {
+    fn rows(&self) -> Vec<Series> {
+        vec![self.row.clone()]
+    }
+
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+        // The leader counts the bytes, as it writes whole pages.
+        let pass = stage.run_threads(
+            "a group commit",
+            self.row.threads,
+            0,
+            self.max_commits,
+            &|_, _| self.log.commit(stage),
+        );
+        Ok(vec![pass?])
+    }
+}
+
+/// Writes and flushes what was inserted between two positions.
+type LogFlush =
+    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync;
+
+/// A log shared by clients. Positions are bytes from its beginning and never decrease.
+pub(super) struct SharedLog {
+    flush: Box<LogFlush>,
+    log: Mutex<LogPosition>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct LogPosition {
+    inserted: u64,
+    flushed: u64,
+    /// True while a client leads.
+    is_flushing: bool,
+}
+
+impl SharedLog {
+    pub(super) fn new(
+        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self {
+            flush: Box::new(flush),
+            log: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Inserts a record and returns once it is flushed.
+    fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, Stop> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.inserted += RECORD_BYTES;
+        let wanted = log.inserted;
+        while log.is_flushing && log.flushed < wanted {
+            log = self
+                .changed
+                .wait(log)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if log.flushed >= wanted {
+            return Ok(OperationResult {
+                flush_calls: 0,
+                interrupted: false,
+            });
+        }
+        log.is_flushing = true;
+        let (from, to) = (log.flushed, log.inserted);
+        drop(log);
+        let done = (self.flush)(stage, from, to);
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.is_flushing = false;
+        if done.is_ok() {
+            log.flushed = to;
+        }
+        // After an error another client leads and meets it too, or the end of the probe.
+        self.changed.notify_all();
+        done
+    }
+}
+
+/// A log in a file of fixed size, in whole pages.
+pub(super) struct CyclicLog {
+    writer: Writer,
+    bytes: u64,
+    page: u64,
+}
+
+impl CyclicLog {
+    pub(super) fn new(writer: Writer, file_bytes: u64, page: u64) -> Self {
+        Self {
+            writer,
+            bytes: file_bytes / page * page,
+            page,
+        }
+    }
+
+    /// Writes the pages between two positions at once and flushes them.
+    pub(super) fn append(
+        &self,
+        stage: &WorkloadContext<'_>,
+        from: u64,
+        to: u64,
+    ) -> Result<OperationResult, Stop> {
+        let (start, end) = (from / self.page * self.page, to.next_multiple_of(self.page));
+        stage.reserve_bytes(end - start)?;
+        self.write(stage, start, end)
+            .map_err(|errno| stage.stop_error(errno, "a group commit"))
+    }
+
+    fn write(
+        &self,
+        stage: &WorkloadContext<'_>,
+        start: u64,
+        end: u64,
+    ) -> Result<OperationResult, Errno> {
+        let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE_BYTES);
+        let (at, bytes) = (start % self.bytes, end - start);
+        // At the end of the file the server needs another write, too.
+        let first = bytes.min(self.bytes - at);
+        let done = if first < bytes {
+            self.writer.write(stage.pages.bytes(length(first)), at)?;
+            self.writer
+                .commit(stage.pages.bytes(length(bytes - first)), 0)?
+        } else {
+            self.writer.commit(stage.pages.bytes(length(bytes)), at)?
+        };
+        Ok(OperationResult {
+            flush_calls: 1,
+            interrupted: done.interrupted,
+        })
+    }
+}

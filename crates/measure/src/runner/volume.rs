@@ -1,0 +1,182 @@
+//! A candidate's file system on the extent: made, mounted in a private namespace, unmounted.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use rustix::fs::{IFlags, Mode, OFlags};
+
+use super::extent::TrialExtent;
+use crate::host::MakerProgram;
+use crate::probes::set_flags;
+use crate::settings::NewFilesystem;
+use crate::trial::CandidateRecord;
+
+/// Log directory of a candidate.
+const LOG_DIRECTORY: &str = "log";
+
+/// How long the kernel may keep a mount busy after the last process there has ended.
+const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The mkfs program; `None` if trials do not make this file system.
+pub fn mkfs_program(filesystem: NewFilesystem) -> Option<MakerProgram> {
+    match filesystem {
+        NewFilesystem::Ext4 => Some(MakerProgram::Mke2fs),
+        NewFilesystem::Xfs => Some(MakerProgram::MkfsXfs),
+        NewFilesystem::Btrfs => Some(MakerProgram::MkfsBtrfs),
+        NewFilesystem::Zfs => None,
+    }
+}
+
+/// Version in the program's own words; the error says why there is none.
+pub fn program_version(maker: MakerProgram) -> Result<String, String> {
+    let word = match maker {
+        MakerProgram::Mke2fs | MakerProgram::MkfsXfs => "-V",
+        MakerProgram::MkfsBtrfs => "--version",
+        MakerProgram::Losetup | MakerProgram::Mount => return Ok(String::new()),
+    };
+    let printed = maker
+        .run(&[word.to_owned()])
+        .map_err(|miss| miss.to_string())?;
+    Ok(crate::text::display_safe(
+        printed.lines().next().unwrap_or_default().trim().as_bytes(),
+    ))
+}
+
+/// Unmounted when dropped.
+pub struct MountedCandidate<'a> {
+    place: &'a Path,
+    /// Log directory.
+    pub log: PathBuf,
+}
+
+impl<'a> MountedCandidate<'a> {
+    /// Makes the candidate on the extent and mounts it; the error is a sentence.
+    pub fn make_and_mount(
+        candidate: &CandidateRecord,
+        extent: &TrialExtent,
+        place: &'a Path,
+    ) -> Result<Self, String> {
+        let filesystem = candidate.candidate.filesystem();
+        let maker =
+            mkfs_program(filesystem).ok_or_else(|| format!("trials do not make {filesystem}"))?;
+        extent.make_filesystem(
+            filesystem,
+            maker,
+            candidate.mkfs.get(1..).unwrap_or_default(),
+        )?;
+        let (flags, data) = split_options(&candidate.mount);
+        let device = extent.mount_source()?;
+        mount(
+            Some(device.as_str()),
+            place,
+            Some(filesystem.as_str()),
+            flags,
+            Some(data.as_str()),
+        )
+        .map_err(|e| format!("cannot mount {}: {e}", candidate.candidate.name()))?;
+        let mounted = Self {
+            place,
+            log: place.join(LOG_DIRECTORY),
+        };
+        mounted.prepare_log(candidate.candidate.is_nocow())?;
+        Ok(mounted)
+    }
+
+    fn prepare_log(&self, nocow: bool) -> Result<(), String> {
+        rustix::fs::mkdir(&self.log, Mode::RWXU)
+            .map_err(|e| format!("cannot make a directory: {e}"))?;
+        if nocow {
+            let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let set = rustix::fs::open(&self.log, directory, Mode::empty())
+                .and_then(|directory| set_flags(&directory, IFlags::NOCOW));
+            set.map_err(|e| format!("cannot set +C: {e}"))?;
+        }
+        Ok(())
+    }
+
+    /// Flushes what mkfs and mount left to do, on this file system alone; the error is a sentence.
+    pub fn sync(&self) -> Result<(), String> {
+        let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&self.log, directory, Mode::empty());
+        opened
+            .and_then(rustix::fs::syncfs)
+            .map_err(|e| format!("cannot sync: {e}"))
+    }
+
+    /// The error is a sentence.
+    pub fn unmount(self) -> Result<(), String> {
+        let done = unmount(self.place).map_err(|e| format!("cannot unmount: {e}"));
+        std::mem::forget(self);
+        done
+    }
+}
+
+impl Drop for MountedCandidate<'_> {
+    fn drop(&mut self) {
+        let _ = unmount(self.place);
+    }
+}
+
+/// What a killed process had in flight, such as an io_uring, the kernel ends a moment later: hence
+/// the retries.
+fn unmount(place: &Path) -> Result<(), Errno> {
+    let begun = Instant::now();
+    loop {
+        match umount2(place, MntFlags::UMOUNT_NOFOLLOW) {
+            Err(Errno::EBUSY) if begun.elapsed() < UNMOUNT_TIMEOUT => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Options that are flags of mount(2).
+const MOUNT_FLAGS: [(&str, MsFlags); 4] = [
+    ("noatime", MsFlags::MS_NOATIME),
+    ("nodiratime", MsFlags::MS_NODIRATIME),
+    ("relatime", MsFlags::MS_RELATIME),
+    ("lazytime", MsFlags::MS_LAZYTIME),
+];
+
+/// Options that hold anyway.
+const IMPLIED_OPTIONS: [&str; 5] = ["defaults", "rw", "nosuid", "nodev", "noexec"];
+
+/// Options for mount(2): flags, and the rest as text.
+fn split_options(options: &str) -> (MsFlags, String) {
+    // No program or device file of a candidate is ever used.
+    let mut flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let mut data = Vec::new();
+    for word in options
+        .split(',')
+        .filter(|word| !word.is_empty() && !IMPLIED_OPTIONS.contains(word))
+    {
+        match MOUNT_FLAGS.iter().find(|(name, _)| *name == word) {
+            Some((_, flag)) => flags |= *flag,
+            None => data.push(word),
+        }
+    }
+    (flags, data.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_data_are_told_apart() {
+        let (found, data) = split_options("noatime,lazytime,barrier=0,commit=5");
+        assert!(found.contains(MsFlags::MS_NOATIME | MsFlags::MS_LAZYTIME | MsFlags::MS_NODEV));
+        assert_eq!(data, "barrier=0,commit=5");
+        assert_eq!(split_options("").1, "");
+    }
+
+    #[test]
+    fn every_file_system_that_trials_make_has_a_program() {
+        for candidate in crate::trial::Candidate::ALL {
+            assert!(mkfs_program(candidate.filesystem()).is_some());
+        }
+    }
+}

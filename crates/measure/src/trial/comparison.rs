@@ -1,0 +1,450 @@
+//! The comparison of candidates: the set that contains the best, or one within 5 % of it, with 95 %
+//! confidence over all analyses.
+//!
+//! Statements about the best rest on lower bounds of log-ratios of the true best, one for each
+//! other candidate. So each bound may err with the share of one analysis divided by the number of
+//! candidates (Hsu, *Multiple Comparisons*, ch. 4). Among equal candidates a trial names a winner
+//! in at most 5 % of cases.
+
+use super::interim_analysis::{ALPHA_PER_ANALYSIS, Ending, interim_blocks};
+use super::signed_ranks::{Interval, WalshAverages, rank_cut};
+
+/// One candidate compared with another.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairOutcome {
+    Faster,
+    Slower,
+    /// Neither is more than 5 % faster.
+    Equivalent,
+    Undecided,
+    /// The reference differs from itself.
+    Inconclusive,
+}
+
+/// Largest ratio without practical difference: 5 % more throughput, as a logarithm.
+pub const EQUIVALENCE_MARGIN: f64 = 0.048_790_164_169_432;
+
+/// Number of Walsh averages outside the bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Cuts {
+    /// For a bound about the best; `None` with too few blocks.
+    pub best: Option<usize>,
+    /// For an interval that stands on its own.
+    pub standalone: Option<usize>,
+}
+
+impl Cuts {
+    pub fn new(blocks: usize, candidates: usize) -> Self {
+        let alpha = ALPHA_PER_ANALYSIS / candidates.max(2) as f64;
+        Self {
+            best: rank_cut(blocks, alpha),
+            standalone: rank_cut(blocks, ALPHA_PER_ANALYSIS / 2.0),
+        }
+    }
+}
+
+/// Log throughputs under one load: a row per candidate with a figure for each complete block, and a
+/// row for the reference's twin. All rows have the same length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PairedFigures {
+    /// The reference is first.
+    pub candidates: Vec<Vec<f64>>,
+    /// The reference again, under another name.
+    pub twin: Vec<f64>,
+}
+
+impl PairedFigures {
+    pub fn blocks(&self) -> usize {
+        self.candidates
+            .iter()
+            .chain([&self.twin])
+            .map(Vec::len)
+            .min()
+            .unwrap_or(0)
+    }
+
+    fn row(&self, candidate: usize) -> &[f64] {
+        self.candidates
+            .get(candidate)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+}
+
+fn log_ratios(of: &[f64], to: &[f64], blocks: usize) -> Vec<f64> {
+    of.iter().zip(to).take(blocks).map(|(a, b)| a - b).collect()
+}
+
+/// Bounds of all pairs; each analysis narrows them.
+#[derive(Clone, Debug)]
+pub struct PairwiseComparison {
+    candidates: usize,
+    /// Lower bound of the log-ratio of candidate to candidate, row by row; at first minus infinity.
+    lower: Vec<f64>,
+    middle: Vec<f64>,
+    /// Interval of each candidate's log-ratio to the reference.
+    to_reference: Vec<Option<Interval>>,
+    /// Interval of the twin's log-ratio to the reference.
+    twin: Option<Interval>,
+    blocks: usize,
+}
+
+impl PairwiseComparison {
+    pub fn new(candidates: usize) -> Self {
+        let pairs = candidates * candidates;
+        Self {
+            candidates,
+            lower: vec![f64::NEG_INFINITY; pairs],
+            middle: vec![0.0; pairs],
+            to_reference: vec![None; candidates],
+            twin: None,
+            blocks: 0,
+        }
+    }
+
+    /// All analyses that the figures allow so far.
+    pub fn from_figures(figures: &PairedFigures, ending: Ending) -> Self {
+        let candidates = figures.candidates.len();
+        let mut contest = Self::new(candidates);
+        for blocks in interim_blocks(figures.blocks(), ending) {
+            contest.analyse(figures, blocks, Cuts::new(blocks, candidates));
+        }
+        contest
+    }
+
+    /// One analysis of the first blocks.
+    pub fn analyse(&mut self, figures: &PairedFigures, blocks: usize, cuts: Cuts) {
+        self.blocks = blocks;
+        let reference = figures.row(0);
+        for of in 0..self.candidates {
+            for to in of + 1..self.candidates {
+                self.compare(
+                    (of, to),
+                    &log_ratios(figures.row(of), figures.row(to), blocks),
+                    cuts,
+                );
+            }
+            if of > 0 {
+                let found =
+                    standalone_interval(&log_ratios(figures.row(of), reference, blocks), cuts);
+                narrow_interval(self.to_reference.get_mut(of), found);
+            }
+        }
+        narrow_interval(
+            Some(&mut self.twin),
+            standalone_interval(&log_ratios(&figures.twin, reference, blocks), cuts),
+        );
+    }
+
+    fn compare(&mut self, (of, to): (usize, usize), ratios: &[f64], cuts: Cuts) {
+        let mut walsh = WalshAverages::new(ratios);
+        let middle = walsh.median().unwrap_or(0.0);
+        let bounds = cuts
+            .best
+            .and_then(|cut| Some((walsh.lower(cut)?, -walsh.upper(cut)?)));
+        let (there, back) = (of * self.candidates + to, to * self.candidates + of);
+        for (at, value, low) in [
+            (there, middle, bounds.map(|b| b.0)),
+            (back, -middle, bounds.map(|b| b.1)),
+        ] {
+            if let Some(place) = self.middle.get_mut(at) {
+                *place = value;
+            }
+            if let (Some(place), Some(low)) = (self.lower.get_mut(at), low) {
+                *place = place.max(low);
+            }
+        }
+    }
+
+    /// Blocks of the last analysis; 0 before the first.
+    pub fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    fn lower(&self, of: usize, to: usize) -> f64 {
+        self.lower
+            .get(of * self.candidates + to)
+            .copied()
+            .unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// One candidate compared with another, at 95 % confidence over all analyses.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn pair_outcome(&self, of: usize, to: usize) -> PairOutcome {
+        let (faster, slower) = (self.lower(of, to), self.lower(to, of));
+        if self.is_inconclusive() {
+            PairOutcome::Inconclusive
+        } else if faster > 0.0 {
+            PairOutcome::Faster
+        } else if slower > 0.0 {
+            PairOutcome::Slower
+        } else if faster > -EQUIVALENCE_MARGIN && slower > -EQUIVALENCE_MARGIN {
+            PairOutcome::Equivalent
+        } else {
+            PairOutcome::Undecided
+        }
+    }
+
+    /// Bounds of the log-ratio; `None` before the first analysis.
+    pub fn bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
+        let (low, high) = (self.lower(of, to), -self.lower(to, of));
+        (low.is_finite() && high.is_finite()).then_some((low, high))
+    }
+
+    /// Interval of the log-ratio to the reference; `None` for the reference, and with too few
+    /// blocks.
+    pub fn to_reference(&self, candidate: usize) -> Option<Interval> {
+        self.to_reference.get(candidate).copied().flatten()
+    }
+
+    /// Interval of the log-ratio of the reference to itself.
+    pub fn twin(&self) -> Option<Interval> {
+        self.twin
+    }
+
+    /// True if the reference differs from itself: then no other difference counts.
+    fn is_inconclusive(&self) -> bool {
+        self.twin
+            .is_some_and(|twin| twin.low > 0.0 || twin.high < 0.0)
+    }
+
+    /// Candidates that may still be the best, in order.
+    pub fn may_be_best(&self) -> Vec<usize> {
+        let beaten = |one: usize| (0..self.candidates).any(|other| self.lower(other, one) > 0.0);
+        (0..self.candidates).filter(|one| !beaten(*one)).collect()
+    }
+
+    /// Those of them that are shown to be within 5 % of the best.
+    pub fn near_best(&self) -> Vec<usize> {
+        let set = self.may_be_best();
+        let near = |one: &usize| {
+            set.iter()
+                .all(|other| other == one || self.lower(*one, *other) > -EQUIVALENCE_MARGIN)
+        };
+        set.iter().copied().filter(near).collect()
+    }
+
+    pub fn outcome(&self) -> TrialOutcome {
+        let set = self.may_be_best();
+        if self.is_inconclusive() {
+            TrialOutcome::Inconclusive
+        } else if self.blocks == 0 || self.twin.is_none() || self.candidates == 0 {
+            TrialOutcome::TooFewBlocks
+        } else if let [one] = set.as_slice() {
+            TrialOutcome::Best(*one)
+        } else if self.near_best().len() == set.len() {
+            TrialOutcome::Equivalent(set)
+        } else {
+            TrialOutcome::Undecided(set)
+        }
+    }
+
+    /// Estimated number of blocks to settle it; `None` without figures, or once settled.
+    pub fn blocks_needed(&self) -> Option<usize> {
+        let TrialOutcome::Undecided(set) = self.outcome() else {
+            return None;
+        };
+        let pairs = set
+            .iter()
+            .flat_map(|of| set.iter().map(move |to| (*of, *to)))
+            .filter(|(of, to)| of != to);
+        let need = |(of, to): (usize, usize)| {
+            let (middle, lower) = (
+                *self.middle.get(of * self.candidates + to)?,
+                self.lower(of, to),
+            );
+            // Settled when the bound reaches 0 from above, or the margin from below.
+            let way = if middle > EQUIVALENCE_MARGIN / 2.0 {
+                middle
+            } else {
+                middle + EQUIVALENCE_MARGIN
+            };
+            let reach = (middle - lower) / way.max(EQUIVALENCE_MARGIN / 10.0);
+            (middle > -EQUIVALENCE_MARGIN / 2.0 && reach.is_finite())
+                .then_some(self.blocks as f64 * reach * reach)
+        };
+        let most = pairs.filter_map(need).fold(f64::NAN, f64::max);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bounded"
+        )]
+        (most.is_finite()).then(|| most.clamp(self.blocks as f64 + 1.0, 1e6) as usize)
+    }
+}
+
+/// Result of one load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrialOutcome {
+    TooFewBlocks,
+    /// The reference differs from itself.
+    Inconclusive,
+    /// Every other candidate is slower than some candidate.
+    Best(usize),
+    /// All possible best are within 5 % of each other.
+    Equivalent(Vec<usize>),
+    /// One of these is the best, or within 5 % of it; more blocks may narrow it.
+    Undecided(Vec<usize>),
+}
+
+impl TrialOutcome {
+    /// True if more blocks may change it.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Self::TooFewBlocks | Self::Undecided(_))
+    }
+}
+
+fn standalone_interval(ratios: &[f64], cuts: Cuts) -> Option<Interval> {
+    let mut walsh = WalshAverages::new(ratios);
+    let cut = cuts.standalone?;
+    Some(Interval {
+        low: walsh.lower(cut)?,
+        value: walsh.median()?,
+        high: walsh.upper(cut)?,
+    })
+}
+
+/// Interval of the log-ratios of pairs at one analysis; `None` with too few.
+pub fn interval(ratios: &[f64]) -> Option<Interval> {
+    standalone_interval(ratios, Cuts::new(ratios.len(), 2))
+}
+
+fn narrow_interval(place: Option<&mut Option<Interval>>, found: Option<Interval>) {
+    let (Some(place), Some(found)) = (place, found) else {
+        return;
+    };
+    *place = Some(place.map_or(found, |before| before.intersection(found)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that differ by a constant and a little noise that is the same in every test.
+    fn figures(effects: &[f64], blocks: usize, noise: f64) -> PairedFigures {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            noise * ((state >> 33) as f64 / f64::from(1u32 << 31) - 0.5)
+        };
+        let mut row = |effect: &f64| (0..blocks).map(|_| effect + next()).collect::<Vec<f64>>();
+        PairedFigures {
+            candidates: effects.iter().map(&mut row).collect(),
+            twin: row(&0.0),
+        }
+    }
+
+    fn outcome(effects: &[f64], blocks: usize, noise: f64, ending: Ending) -> TrialOutcome {
+        PairwiseComparison::from_figures(&figures(effects, blocks, noise), ending).outcome()
+    }
+
+    #[test]
+    fn clear_cases_are_said_clearly() {
+        assert_eq!(
+            outcome(&[0.0, 0.3, -0.3], 12, 0.1, Ending::Running),
+            TrialOutcome::Best(1)
+        );
+        assert_eq!(
+            outcome(&[0.0, 0.0, -0.3], 12, 0.01, Ending::Running),
+            TrialOutcome::Equivalent(vec![0, 1])
+        );
+        assert_eq!(
+            outcome(&[0.0, 0.0, -0.9], 15, 0.5, Ending::Running),
+            TrialOutcome::Undecided(vec![0, 1])
+        );
+    }
+
+    #[test]
+    fn pairs_are_told_as_the_whole_is() {
+        let found = PairwiseComparison::from_figures(
+            &figures(&[0.0, 0.0, -0.3], 12, 0.01),
+            Ending::Running,
+        );
+        assert_eq!(found.pair_outcome(0, 1), PairOutcome::Equivalent);
+        assert_eq!(
+            (found.pair_outcome(0, 2), found.pair_outcome(2, 0)),
+            (PairOutcome::Faster, PairOutcome::Slower)
+        );
+        assert!(
+            found
+                .bounds(0, 2)
+                .is_some_and(|(low, high)| low > 0.0 && low <= 0.3 && high >= 0.3)
+        );
+        let open =
+            PairwiseComparison::from_figures(&figures(&[0.0, 0.0], 15, 0.5), Ending::Running);
+        assert_eq!(open.pair_outcome(0, 1), PairOutcome::Undecided);
+        assert_eq!(PairwiseComparison::new(2).bounds(0, 1), None);
+    }
+
+    #[test]
+    fn too_few_blocks_say_nothing() {
+        assert_eq!(
+            outcome(&[0.0, 1.0], 9, 0.01, Ending::Running),
+            TrialOutcome::TooFewBlocks
+        );
+        assert_eq!(
+            outcome(&[0.0, 1.0], 9, 0.01, Ending::Budget),
+            TrialOutcome::TooFewBlocks
+        );
+        assert_eq!(
+            outcome(&[], 40, 0.01, Ending::Budget),
+            TrialOutcome::TooFewBlocks
+        );
+        // Blocks between two analyses count only at a declared end.
+        let between = |ending| {
+            PairwiseComparison::from_figures(&figures(&[0.0, 1.0], 11, 0.01), ending).blocks()
+        };
+        assert_eq!(
+            (between(Ending::Stopped), between(Ending::Budget)),
+            (10, 11)
+        );
+    }
+
+    #[test]
+    fn a_reference_that_differs_from_itself_ends_everything() {
+        let mut found = figures(&[0.0, 0.5], 20, 0.01);
+        found.twin.iter_mut().for_each(|v| *v += 0.1);
+        assert_eq!(
+            PairwiseComparison::from_figures(&found, Ending::Budget).outcome(),
+            TrialOutcome::Inconclusive
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_estimated_only_while_it_is_open() {
+        let open =
+            PairwiseComparison::from_figures(&figures(&[0.0, 0.0, -0.9], 15, 0.5), Ending::Running);
+        assert!(
+            open.blocks_needed()
+                .is_some_and(|needed| (16..10_000).contains(&needed))
+        );
+        let settled =
+            PairwiseComparison::from_figures(&figures(&[0.0, 0.3], 12, 0.1), Ending::Running);
+        assert_eq!(settled.blocks_needed(), None);
+    }
+
+    #[test]
+    fn a_drift_that_all_share_changes_nothing() {
+        let still = figures(&[0.0, 0.1, -0.1], 30, 0.1);
+        let mut drifting = still.clone();
+        for row in drifting.candidates.iter_mut().chain([&mut drifting.twin]) {
+            row.iter_mut()
+                .enumerate()
+                .for_each(|(block, v)| *v -= block as f64);
+        }
+        let of = |figures| {
+            PairwiseComparison::from_figures(figures, Ending::Budget)
+                .to_reference(1)
+                .unwrap()
+        };
+        assert!((of(&still).low - of(&drifting).low).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_margin_is_five_percent() {
+        assert!((EQUIVALENCE_MARGIN.exp() - 1.05).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,147 @@
+//! Whether a candidate flushed what it reported as durable; if not, it is never ranked. Only the
+//! trial's own device is counted, so no foreign flushes. FUA writes are not counted
+//! (Documentation/ABI/stable/sysfs-block, `stat`), but loop devices have no FUA.
+
+use super::record::{CellTarget, Sample, TrialRecord};
+
+/// Share of the fewest flushes that suffices: a few are missed at the edges of a count.
+const MIN_FLUSH_SHARE: f64 = 0.9;
+
+/// Flushes of a candidate; figures are flushes per call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlushAudit {
+    /// Enough for the calls.
+    Sufficient(f64),
+    /// Mounted without flushes.
+    NoBarriers,
+    /// Fewer than the calls need.
+    Insufficient(f64),
+    /// The device does not count flushes, or nothing was measured.
+    NotCounted,
+}
+
+impl FlushAudit {
+    /// Cell of a table; `of_load` is the figure of one load.
+    pub fn flush_label(self, of_load: Option<f64>) -> String {
+        match self {
+            Self::Sufficient(each) => format!("{:.2}", of_load.unwrap_or(each)),
+            Self::Insufficient(each) => format!("{each:.2}, too few"),
+            Self::NoBarriers => "none".to_owned(),
+            Self::NotCounted => "not counted".to_owned(),
+        }
+    }
+
+    /// True if it must not be ranked.
+    pub fn is_unranked(self) -> bool {
+        matches!(self, Self::NoBarriers | Self::Insufficient(_))
+    }
+}
+
+impl TrialRecord {
+    pub fn flush_audit(&self, candidate: usize) -> FlushAudit {
+        if self
+            .candidates
+            .get(candidate)
+            .is_some_and(|made| !made.candidate.has_barriers())
+        {
+            return FlushAudit::NoBarriers;
+        }
+        let loads = self
+            .loads
+            .iter()
+            .enumerate()
+            .filter_map(|(at, load)| Some((at, load.min_flushes_per_call()?)));
+        let samples: Vec<(Sample, f64)> = loads
+            .flat_map(|(at, least)| {
+                let samples = self.samples(CellTarget::Candidate(candidate), at);
+                samples
+                    .into_iter()
+                    .flatten()
+                    .map(move |sample| (sample, least))
+            })
+            .collect();
+        let flushes = samples
+            .iter()
+            .map(|(sample, _)| sample.flushes.map(|count| count as f64))
+            .sum::<Option<f64>>();
+        let calls: f64 = samples.iter().map(|(sample, _)| sample.calls as f64).sum();
+        let needed: f64 = samples
+            .iter()
+            .map(|(sample, least)| sample.calls as f64 * least)
+            .sum();
+        match flushes {
+            Some(flushes) if calls > 0.0 => {
+                let each = flushes / calls;
+                if flushes >= MIN_FLUSH_SHARE * needed {
+                    FlushAudit::Sufficient(each)
+                } else {
+                    FlushAudit::Insufficient(each)
+                }
+            }
+            Some(_) | None => FlushAudit::NotCounted,
+        }
+    }
+
+    /// Flushes of our own device per call under one load; `None` if not counted.
+    pub fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
+        let samples: Vec<Sample> = self
+            .samples(CellTarget::Candidate(candidate), load)
+            .into_iter()
+            .flatten()
+            .collect();
+        let flushes = samples
+            .iter()
+            .map(|sample| sample.flushes.map(|count| count as f64))
+            .sum::<Option<f64>>()?;
+        let calls: f64 = samples.iter().map(|sample| sample.calls as f64).sum();
+        (calls > 0.0).then(|| flushes / calls)
+    }
+
+    /// Flushes of the disks below per call, including foreign ones; `None` if not counted.
+    pub fn leaf_flushes_per_call(&self, candidate: usize) -> Option<f64> {
+        let loads = 0..self.loads.len();
+        let samples: Vec<Sample> = loads
+            .flat_map(|at| {
+                self.samples(CellTarget::Candidate(candidate), at)
+                    .into_iter()
+                    .flatten()
+            })
+            .collect();
+        let flushes = samples
+            .iter()
+            .map(|sample| sample.leaf_flushes.map(|count| count as f64))
+            .sum::<Option<f64>>()?;
+        let calls: f64 = samples.iter().map(|sample| sample.calls as f64).sum();
+        (calls > 0.0).then(|| flushes / calls)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::Candidate;
+    use crate::trial::load::{CommitShape, TrialLoad};
+    use crate::trial::sample::record;
+
+    /// A server's clients share flushes; one flush serves each client once at most.
+    #[test]
+    fn sessions_of_a_server_share_flushes_within_bounds() {
+        let of = |clients: u32, flushes: u64| {
+            let mut record = record(&[(Candidate::Ext4, 4_000.0, Some(flushes))], 3);
+            record.loads = vec![TrialLoad {
+                clients,
+                shape: CommitShape::WriteOnly,
+            }];
+            record.flush_audit(0)
+        };
+        assert_eq!(
+            (of(1, 1_000), of(1, 100)),
+            (FlushAudit::Sufficient(1.0), FlushAudit::Insufficient(0.1))
+        );
+        assert_eq!(
+            (of(8, 130), of(8, 100)),
+            (FlushAudit::Sufficient(0.13), FlushAudit::Insufficient(0.1))
+        );
+        assert_eq!(of(32, 0), FlushAudit::Insufficient(0.0));
+    }
+}

@@ -1,0 +1,723 @@
+//! A trial for display: sentences and tables, made once; text and Markdown print them.
+
+mod notes {
+    //! Notes of a trial: its resolution, missing parts, and how each candidate was made.
+
+    use super::{candidate_name, percent_interval};
+    use crate::trial::flush_audit::FlushAudit;
+    use crate::trial::record::{ExtentKind, TrialRecord};
+    use crate::trial::result::MAX_WAIT_SECONDS;
+
+    pub fn all_notes(record: &TrialRecord) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(winner) = record.winner() {
+            notes.push(format!(
+                "{} is fastest under every deciding load, each with 95 % confidence.",
+                candidate_name(record, winner)
+            ));
+        }
+        let twins = record.results();
+        if let Some((result, twin)) = twins
+            .iter()
+            .find_map(|result| Some((result, result.comparison.twin()?)))
+        {
+            let load = result.load.name();
+            notes.push(format!(
+                "Resolution: {} against itself {} ({load}).",
+                candidate_name(record, 0),
+                percent_interval(twin)
+            ));
+        }
+        if let Some(times) = record.floor_spread() {
+            notes.push(format!(
+            "The bare extent's speed varied {times:.1}-fold between its slowest and its fastest tenth of blocks."
+        ));
+        }
+        notes.extend(record.seconds_needed().map(remaining_time_note));
+        notes.extend(leaf_flush_note(record));
+        for (at, made) in record.candidates.iter().enumerate() {
+            let word = made.candidate.name();
+            if let Some(why) = record.first_failure(at) {
+                notes.push(format!("{word} failed and is not ranked: {why}."));
+            }
+            match record.flush_audit(at) {
+                FlushAudit::Insufficient(each) => notes.push(format!(
+                    "{word} sent {each:.2} flushes per commit, so it is not ranked: its commits may be lost."
+                )),
+                FlushAudit::NoBarriers => {
+                    notes.push(format!(
+                        "{word} runs without flushes: it shows what they cost and is never ranked."
+                    ));
+                }
+                FlushAudit::NotCounted => notes.push(format!(
+                    "{word}: this host counts no flushes, so durability is \
+                 unchecked."
+                )),
+                FlushAudit::Sufficient(_) => {}
+            }
+            let attribute = if made.candidate.is_nocow() {
+                ", +C on the log directory"
+            } else {
+                ""
+            };
+            notes.push(format!(
+                "{word}: {} DEVICE, mounted with {}{attribute} ({})",
+                made.mkfs.join(" "),
+                mount_options_or_defaults(&made.mount),
+                made.version
+            ));
+        }
+        notes.extend(disk_notes(record));
+        notes.push("95 % confidence holds for each load on its own.".to_owned());
+        notes.push(
+            "Every file system was new and nearly empty; ageing can change the order.".to_owned(),
+        );
+        notes
+    }
+
+    /// Notes for a trial on a disk.
+    fn disk_notes(record: &TrialRecord) -> Vec<String> {
+        match record.extent {
+            ExtentKind::Loop => Vec::new(),
+            ExtentKind::Disk => {
+                let whole = record
+                    .leaves
+                    .iter()
+                    .any(|leaf| record.directory.strip_prefix("/dev/") == Some(leaf));
+                let of_part = (!whole).then(|| {
+                "Flushes are counted for the whole disk, as the kernel has no count per partition; foreign ones are included.".to_owned()
+            });
+                let made = "mkfs also got the size of the extent and a UUID for each file system."
+                    .to_owned();
+                of_part.into_iter().chain([made]).collect()
+            }
+        }
+    }
+
+    /// Estimated time until it is settled.
+    fn remaining_time_note(seconds: f64) -> String {
+        let (minutes, hours) = ((seconds / 60.0).ceil(), (seconds / 3600.0).ceil());
+        if minutes <= 120.0 {
+            format!("Not settled; about {minutes:.0} more minutes needed.")
+        } else if seconds <= MAX_WAIT_SECONDS {
+            format!("Not settled; about {hours:.0} more hours needed.")
+        } else {
+            "Not settled; the disk is too unsteady for more time to help.".to_owned()
+        }
+    }
+
+    /// Flushes counted by the disks below; `None` if they do not count.
+    fn leaf_flush_note(record: &TrialRecord) -> Option<String> {
+        let of = |at: usize| {
+            Some(format!(
+                "{} {:.2}",
+                candidate_name(record, at),
+                record.leaf_flushes_per_call(at)?
+            ))
+        };
+        let counted: Vec<String> = (0..record.candidates.len()).filter_map(of).collect();
+        let disks = record.leaves.join(", ");
+        (!counted.is_empty()).then(|| {
+            format!(
+                "Flushes per commit counted by {disks}, including foreign ones: {}.",
+                counted.join(", ")
+            )
+        })
+    }
+
+    fn mount_options_or_defaults(options: &str) -> &str {
+        if options.is_empty() {
+            "defaults"
+        } else {
+            options
+        }
+    }
+}
+
+use super::candidate::Candidate;
+use super::certificate::Certificate;
+use super::comparison::{EQUIVALENCE_MARGIN, PairwiseComparison, TrialOutcome};
+use super::forest::ForestPlace;
+use super::interim_analysis::{Ending, INTERIM_BLOCKS};
+use super::methods::MethodComparison;
+use super::record::{CellTarget, ExtentKind, Sample, TrialRecord};
+use super::result::LoadResult;
+use super::signed_ranks::Interval;
+use crate::measure::{ALPHA, interval, median_of};
+use crate::text;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrialView {
+    /// What was done, and what the figures are worth.
+    pub header: Vec<String>,
+    pub loads: Vec<LoadTable>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadTable {
+    pub title: String,
+    pub sentence: String,
+    /// If not, a terminal shows the sentence without the table.
+    pub is_deciding: bool,
+    pub columns: Vec<&'static str>,
+    /// One row per ranked candidate.
+    pub rows: Vec<Vec<TableCell>>,
+    /// Measured but not ranked: below a line.
+    pub unranked: Vec<Vec<TableCell>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableCell {
+    pub text: String,
+    /// Its interval, if there is room.
+    pub interval: Option<String>,
+}
+
+impl TableCell {
+    fn plain(says: String) -> Self {
+        Self {
+            text: says,
+            interval: None,
+        }
+    }
+}
+
+const FIGURE_COLUMNS: [&str; 5] = [
+    "per second",
+    "against the first",
+    "median",
+    "p99",
+    "flushes",
+];
+
+/// Column headings; the first names what the rows are.
+fn column_headings(rows: &'static str) -> Vec<&'static str> {
+    [&[rows], FIGURE_COLUMNS.as_slice()].concat()
+}
+
+pub fn trial_view(record: &TrialRecord) -> TrialView {
+    TrialView {
+        header: header_lines(record),
+        loads: [load_tables(record), method_tables(record)].concat(),
+        notes: notes::all_notes(record),
+    }
+}
+
+fn header_lines(record: &TrialRecord) -> Vec<String> {
+    let (candidates, blocks) = (record.candidates.len(), record.blocks.len());
+    let minutes = record.seconds / 60.0;
+    let ended = match record.ending {
+        Ending::Running => "still running",
+        Ending::Settled => "ended when settled",
+        Ending::Budget => "ended when time was up",
+        Ending::Stopped => "stopped before its end",
+    };
+    let written = record
+        .blocks
+        .iter()
+        .map(|block| block.written)
+        .fold(record.bytes, u64::saturating_add);
+    let written = text::bytes(written);
+    let directory = &record.directory;
+    let bytes = text::bytes(record.bytes);
+    let disks = if record.leaves.is_empty() {
+        "an unknown disk".to_owned()
+    } else {
+        record.leaves.join(", ")
+    };
+    let mut head = vec![
+        format!(
+            "Trial of {candidates} file systems: {blocks} blocks in {minutes:.1} min, {written} written, {ended}; seed {}",
+            record.seed
+        ),
+        match record.extent {
+            ExtentKind::Loop => format!(
+                "Loop file of {bytes} in {directory} on {} ({disks}), direct I/O",
+                record.host_filesystem
+            ),
+            ExtentKind::Disk => format!("The first {bytes} of {directory} ({disks})"),
+        },
+    ];
+    let compared = "a flush of the loop device takes";
+    head.push(match record.certificate() {
+        Certificate::NotNeeded => {
+            "Measured on the disk itself: needs no certificate".to_owned()
+        }
+        Certificate::Unknown => "Not certified: too few blocks to compare the loop device with its file".to_owned(),
+        Certificate::Unsettled(low, high) => {
+            format!("Not certified: {compared} between {low:.2} and {high:.2} times as long as one of its file")
+        }
+        Certificate::Faithful => format!("Certified: {compared} as long as one of its file, within a factor of 1.3"),
+        Certificate::OrderOnly(times) => {
+            format!("Order only: {compared} {times:.2} times as long as one of its file; ratios on a disk differ")
+        }
+        Certificate::Indicative(times) => {
+            format!("Indicative only: {compared} {times:.2} times as long as one of its file")
+        }
+    });
+    head
+}
+
+fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
+    let results = record.results();
+    let ended = record.ending != Ending::Running;
+    if record.blocks.is_empty() && ended || results.is_empty() && !record.blocks.is_empty() {
+        let sentence = match record.first_failure(0) {
+            None if record.blocks.is_empty() => {
+                "The trial ended before its first block was complete.".to_owned()
+            }
+            Some(why) => format!("Nothing can be compared: the first candidate failed: {why}."),
+            None if record.ranked_candidates().first() == Some(&0) => {
+                format!(
+                    "Nothing can be compared: only {} can be ranked.",
+                    candidate_name(record, 0)
+                )
+            }
+            None => "Nothing can be compared: the first candidate can lose commits.".to_owned(),
+        };
+        return vec![LoadTable {
+            title: "No result".to_owned(),
+            sentence,
+            is_deciding: true,
+            ..LoadTable::default()
+        }];
+    }
+    results
+        .iter()
+        .map(|result| load_table(record, result))
+        .collect()
+}
+
+fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
+    let row = |candidate: usize| {
+        let place = result.ranked.iter().position(|ranked| *ranked == candidate);
+        let against = match place {
+            Some(0) => "first".to_owned(),
+            Some(place) => result
+                .comparison
+                .to_reference(place)
+                .map_or_else(|| "—".to_owned(), percent_interval),
+            None => "—".to_owned(),
+        };
+        let own = record
+            .flush_audit(candidate)
+            .flush_label(record.flushes_per_call(candidate, result.index));
+        table_row(
+            record,
+            (candidate, result.index),
+            candidate_name(record, candidate),
+            against,
+            own,
+        )
+    };
+    let below = (0..record.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
+    LoadTable {
+        title: result.load.name(),
+        sentence: load_sentence(record, result),
+        is_deciding: result.load.is_deciding(),
+        columns: column_headings("candidate"),
+        rows: result.ranked.iter().copied().map(row).collect(),
+        unranked: below.map(row).collect(),
+    }
+}
+
+/// One table per candidate, with a row per sync method.
+fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
+    let decides = record.compares_methods();
+    let of = |found: MethodComparison| {
+        let row = |(place, (load, method)): (usize, &(usize, &str))| {
+            let against = match place {
+                0 => "first".to_owned(),
+                _ => found
+                    .comparison
+                    .to_reference(place)
+                    .map_or_else(|| "—".to_owned(), percent_interval),
+            };
+            let flushes = record.flushes_per_call(found.candidate, *load);
+            let flushes =
+                flushes.map_or_else(|| "not counted".to_owned(), |each| format!("{each:.2}"));
+            table_row(
+                record,
+                (found.candidate, *load),
+                (*method).to_owned(),
+                against,
+                flushes,
+            )
+        };
+        let said = |places: &[usize]| found.method_names(places).join(", ");
+        LoadTable {
+            title: format!(
+                "sync methods on {}",
+                candidate_name(record, found.candidate)
+            ),
+            sentence: outcome_sentence(record, &found.comparison, found.methods.len(), &said),
+            is_deciding: decides,
+            columns: column_headings("method"),
+            rows: found.methods.iter().enumerate().map(row).collect(),
+            unranked: Vec::new(),
+        }
+    };
+    record.method_comparisons().into_iter().map(of).collect()
+}
+
+fn table_row(
+    record: &TrialRecord,
+    (candidate, load): (usize, usize),
+    name: String,
+    against: String,
+    flushes: String,
+) -> Vec<TableCell> {
+    let samples: Vec<Sample> = record
+        .samples(CellTarget::Candidate(candidate), load)
+        .into_iter()
+        .flatten()
+        .collect();
+    let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
+    // No latency where no commit ended in time.
+    let latencies = |figure: fn(&Sample) -> f64| {
+        samples
+            .iter()
+            .filter(|sample| sample.commits > 0)
+            .map(figure)
+            .collect::<Vec<f64>>()
+    };
+    let micros = |values: &[f64]| {
+        if values.is_empty() {
+            return TableCell::plain("—".to_owned());
+        }
+        let found = interval(values, ALPHA);
+        TableCell {
+            text: text::micros(
+                found
+                    .as_ref()
+                    .map_or_else(|| median_of(values), |found| found.value),
+            ),
+            interval: found.map(|found| text::micros_between(found.low, found.high)),
+        }
+    };
+    let rate = if samples.is_empty() {
+        "—".to_owned()
+    } else {
+        text::round_grouped(median_of(&of(Sample::rate)))
+    };
+    vec![
+        TableCell::plain(name),
+        TableCell::plain(rate),
+        TableCell::plain(against),
+        micros(&latencies(|sample| sample.p50_us)),
+        micros(&latencies(|sample| sample.p99_us)),
+        TableCell::plain(flushes),
+    ]
+}
+
+fn candidate_name(record: &TrialRecord, candidate: usize) -> String {
+    record
+        .candidates
+        .get(candidate)
+        .map_or("?", |made| Candidate::name(made.candidate))
+        .to_owned()
+}
+
+fn candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
+    candidates
+        .iter()
+        .map(|candidate| candidate_name(record, *candidate))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl ForestPlace {
+    /// Its difference to the first, for display.
+    pub fn comparison_text(self) -> String {
+        match self {
+            Self::Reference { .. } => "first".to_owned(),
+            Self::Ranked { interval, .. } | Self::Twin { interval } => {
+                interval.map_or_else(|| "too few blocks".to_owned(), percent_interval)
+            }
+            Self::Unranked => NOT_RANKED.to_owned(),
+        }
+    }
+}
+
+/// Label of candidates that are measured but not ranked.
+pub const NOT_RANKED: &str = "not ranked";
+
+/// `+6.0 % (+2.1 to +9.9)`; no decimals if an end is 10 % or more away.
+pub fn percent_interval(found: Interval) -> String {
+    let of = |log: f64| 100.0 * log.exp_m1();
+    let [value, low, high] = [found.value, found.low, found.high].map(of);
+    let digits = usize::from(low.abs().max(high.abs()) < 10.0);
+    let signed = |value: f64| {
+        let text = format!("{value:+.digits$}");
+        // Zero has no sign.
+        let is_nothing = text
+            .bytes()
+            .all(|byte| !byte.is_ascii_digit() || byte == b'0');
+        if is_nothing {
+            text.replace(['+', '-'], "")
+        } else {
+            text
+        }
+    };
+    format!("{} % ({} to {})", signed(value), signed(low), signed(high))
+}
+
+fn load_sentence(record: &TrialRecord, result: &LoadResult) -> String {
+    outcome_sentence(record, &result.comparison, result.ranked.len(), &|places| {
+        candidate_names(record, &result.candidates_at(places))
+    })
+}
+
+/// The result of a comparison of `ranked` candidates; `named` lists those at some places.
+fn outcome_sentence(
+    record: &TrialRecord,
+    contest: &PairwiseComparison,
+    ranked: usize,
+    named: &dyn Fn(&[usize]) -> String,
+) -> String {
+    let five = 100.0 * EQUIVALENCE_MARGIN.exp_m1();
+    match contest.outcome() {
+        TrialOutcome::TooFewBlocks => {
+            let first = INTERIM_BLOCKS.first().copied().unwrap_or_default();
+            format!(
+                "Too few blocks to say anything: {} complete, at least {first} needed.",
+                record.blocks.len()
+            )
+        }
+        TrialOutcome::Inconclusive => {
+            let twin = contest.twin().map(percent_interval).unwrap_or_default();
+            format!(
+                "Inconclusive on this host today: {} against itself {twin}. {}",
+                candidate_name(record, 0),
+                inconclusive_reason(record)
+            )
+        }
+        TrialOutcome::Best(place) => {
+            format!("{} is the fastest, with 95 % confidence.", named(&[place]))
+        }
+        TrialOutcome::Equivalent(set) => {
+            let others = if set.len() < ranked {
+                "; the others are slower"
+            } else {
+                ""
+            };
+            format!(
+                "No difference that matters: {} are within {five:.0} % of each other, with 95 % confidence{others}.",
+                named(&set)
+            )
+        }
+        TrialOutcome::Undecided(set) => {
+            let near = contest.near_best();
+            let safe = if near.is_empty() {
+                String::new()
+            } else {
+                format!("; within {five:.0} % of it: {}", named(&near))
+            };
+            format!(
+                "Not settled: with 95 % confidence the best is one of {}{safe}.",
+                named(&set)
+            )
+        }
+    }
+}
+
+/// The result of each deciding load, in one line.
+pub fn summary(record: &TrialRecord) -> String {
+    let results = record.results();
+    let deciding = results.iter().filter(|result| result.load.is_deciding());
+    let told =
+        deciding.map(|result| format!("{}: {}", result.load.name(), load_sentence(record, result)));
+    let told = told.collect::<Vec<_>>().join(" ");
+    if told.is_empty() {
+        "Nothing could be compared.".to_owned()
+    } else {
+        told
+    }
+}
+
+/// Likely reason for an inconclusive trial.
+fn inconclusive_reason(record: &TrialRecord) -> String {
+    match record.floor_spread() {
+        Some(times) if times > 1.5 => {
+            format!(
+                "The bare extent's speed varied {times:.1}-fold: a neighbour, burst credits, heat or the disk's own work."
+            )
+        }
+        Some(_) | None => {
+            "The bare extent was steady; by chance at most one trial in twenty ends like this."
+                .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::sample::record;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        let said = |value: f64, low: f64, high: f64| {
+            let [value, low, high] =
+                [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
+            percent_interval(Interval { low, value, high })
+        };
+        assert_eq!(said(-0.2, -26.0, 203.0), "0 % (-26 to +203)");
+        assert_eq!(said(0.04, -0.04, 6.0), "0.0 % (0.0 to +6.0)");
+        assert_eq!(said(-3.0, -10.2, 0.4), "-3 % (-10 to 0)");
+    }
+
+    #[test]
+    fn a_winner_is_named_and_who_does_not_flush_never_is() {
+        let candidates = [
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
+            (Candidate::Xfs, 5_000.0, Some(1_000)),
+            // Mounted with flushes, but too few sent.
+            (Candidate::Btrfs, 8_000.0, Some(400)),
+        ];
+        let record = record(&candidates, 15);
+        assert_eq!(
+            (
+                record.ranked_candidates(),
+                record.winner(),
+                record.is_settled()
+            ),
+            (vec![0, 2], Some(2), true)
+        );
+        let text = trial_view(&record).text();
+        for says in [
+            "xfs is the fastest, with 95 % confidence.",
+            "Certified: a flush of the loop device takes as long as one of its file",
+            "btrfs sent 0.40 flushes per commit, so it is not ranked",
+            "ext4-nobarrier runs without flushes",
+        ] {
+            assert!(text.contains(says), "{says}: {text}");
+        }
+        let after_the_line: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.contains(" not ranked "))
+            .skip(1)
+            .collect();
+        let below: Vec<&str> = after_the_line
+            .iter()
+            .filter_map(|line| line.split_whitespace().next())
+            .take(2)
+            .collect();
+        assert_eq!(below, ["ext4-nobarrier", "btrfs"], "{text}");
+        assert!(trial_view(&record).markdown().contains("| *not ranked:* |"));
+        assert!(summary(&record).starts_with("commits, 1 client: xfs is the fastest"));
+    }
+
+    #[test]
+    fn a_disk_needs_no_certificate_and_a_partition_says_whose_flushes_are_counted() {
+        let candidates = [
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Xfs, 5_000.0, Some(1_000)),
+        ];
+        let mut record = record(&candidates, 15);
+        for block in &mut record.blocks {
+            block.cells.retain(|cell| cell.runner != CellTarget::Host);
+        }
+        for (node, of_disk) in [("/dev/sda", false), ("/dev/sda1", true)] {
+            (record.extent, record.directory) = (ExtentKind::Disk, node.to_owned());
+            let text =
+                trial_view(&TrialRecord::parse(&serde_json::to_string(&record).unwrap()).unwrap())
+                    .text();
+            assert!(
+                text.contains(&format!("The first 2 GiB of {node} (sda)")),
+                "{text}"
+            );
+            assert!(
+                text.contains("needs no certificate") && text.contains("xfs is the fastest"),
+                "{text}"
+            );
+            assert_eq!(
+                text.contains("Flushes are counted for the whole disk"),
+                of_disk,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_block_there_is_no_table() {
+        let candidates = [
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Xfs, 4_010.0, Some(1_000)),
+        ];
+        let text = trial_view(&record(&candidates, 0)).text();
+        assert!(
+            text.contains("No result\n  The trial ended before its first block was complete."),
+            "{text}"
+        );
+        assert!(
+            !text.contains("per second") && !text.contains('—'),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn equal_candidates_are_called_alike() {
+        let candidates = [
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Xfs, 4_010.0, Some(1_000)),
+        ];
+        let record = record(&candidates, 22);
+        let text = trial_view(&record).text();
+        assert!(
+            text.contains("No difference that matters: ext4, xfs"),
+            "{text}"
+        );
+        assert_eq!(record.winner(), None);
+    }
+
+    #[test]
+    fn a_failure_of_a_candidate_takes_it_out_and_one_of_the_first_ends_it() {
+        let candidates = [
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Xfs, 5_000.0, Some(1_000)),
+        ];
+        let failed = |candidate| {
+            let mut record = record(&candidates, 12);
+            let cells = record.blocks.iter_mut().flat_map(|block| &mut block.cells);
+            for cell in cells
+                .filter(|cell| cell.runner == CellTarget::Candidate(candidate))
+                .take(1)
+            {
+                (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
+            }
+            trial_view(&record).text()
+        };
+        assert!(failed(1).contains("xfs failed and is not ranked: cannot mount."));
+        assert!(failed(1).contains("only ext4 can be ranked"));
+        assert!(
+            failed(0)
+                .contains("Nothing can be compared: the first candidate failed: cannot mount.")
+        );
+    }
+
+    #[test]
+    fn a_record_is_read_back_and_made_safe() {
+        let mut written = record(
+            &[
+                (Candidate::Ext4, 4_000.0, None),
+                (Candidate::Xfs, 5_000.0, None),
+            ],
+            3,
+        );
+        let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
+        assert_eq!(
+            (back.paired_figures(&[0, 1], 0).blocks(), back.blocks.len()),
+            (3, 3)
+        );
+        assert!(trial_view(&back).text().contains("durability is unchecked"));
+        written.directory = "/srv/\u{1b}[31m".to_owned();
+        let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
+        assert!(!trial_view(&back).text().contains('\u{1b}'));
+        written.trial = 2;
+        assert!(TrialRecord::parse(&serde_json::to_string(&written).unwrap()).is_err());
+        assert!(TrialRecord::parse("{}").is_err());
+    }
+}

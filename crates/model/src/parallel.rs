@@ -1,0 +1,173 @@
+//! Runs one function over many items, on all processors.
+//!
+//! Results keep the order of the items, so no output depends on the number of processors. A few
+//! items are handled in the calling thread.
+
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, Builder, ScopedJoinHandle};
+
+/// Below this number of items no thread is started: starting one takes as long as reading some
+/// dozens of files.
+const MIN_ITEMS_PER_THREAD: usize = 64;
+
+/// Average number of pieces per processor, so that one slow piece does not leave the others idle.
+const CHUNKS_PER_THREAD: usize = 8;
+
+/// Runs `work` on pieces of the items; the results in order, concatenated, equal those of the
+/// whole.
+pub fn map_chunks<'t, T: Sync, R: Send>(
+    things: &'t [T],
+    work: impl Fn(&'t [T]) -> R + Sync,
+) -> Vec<R> {
+    let worth = things.len() / MIN_ITEMS_PER_THREAD;
+    // Counting processors reads a dozen files of control groups, so it is avoided for few items.
+    let threads = if worth > 1 {
+        worth.min(processors())
+    } else {
+        1
+    };
+    if threads == 1 {
+        return vec![work(things)];
+    }
+    let pieces: Vec<&[T]> = things
+        .chunks(things.len().div_ceil(threads * CHUNKS_PER_THREAD))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            match pieces.get(at) {
+                Some(piece) => done.push((at, work(piece))),
+                None => return done,
+            }
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        // If no more threads can be started, fewer work.
+        let others: Vec<_> = (1..threads)
+            .filter_map(|_| Builder::new().spawn_scoped(scope, take).ok())
+            .collect();
+        let mut done = take();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|cause| resume_unwind(cause)));
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs two independent functions: the second in another thread, or after the first where no thread
+/// can be started.
+pub fn join<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
+    thread::scope(|scope| {
+        let other = Builder::new().spawn_scoped(scope, &there);
+        let here = here();
+        let there = match other {
+            Ok(other) => other.join().unwrap_or_else(|cause| resume_unwind(cause)),
+            Err(_) => there(),
+        };
+        (here, there)
+    })
+}
+
+/// The same, but `here` starts first even if all processors are busy: it starts a program, and the
+/// rest can wait.
+pub fn join_yielding<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
+    join(here, || {
+        thread::yield_now();
+        there()
+    })
+}
+
+/// Starts work in the background whose result will be needed. Where no thread can be started,
+/// whoever needs the result does the work.
+pub fn spawn_detached(work: impl FnOnce() + Send + 'static) {
+    let _ = Builder::new().spawn(work);
+}
+
+/// Runs `work` on a few items, one thread each, as most of the time another program or a device is
+/// awaited. Where no more threads can be started, the calling one works. An error is a panic.
+pub fn map_concurrent<T: Sync, R: Send>(
+    things: &[T],
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<thread::Result<R>> {
+    let work = &work;
+    thread::scope(|scope| {
+        let start = |thing| {
+            (
+                thing,
+                Builder::new().spawn_scoped(scope, move || work(thing)).ok(),
+            )
+        };
+        let started: Vec<_> = things.iter().map(start).collect();
+        let end = |(thing, thread): (_, Option<ScopedJoinHandle<'_, R>>)| match thread {
+            Some(thread) => thread.join(),
+            None => catch_unwind(AssertUnwindSafe(|| work(thing))),
+        };
+        started.into_iter().map(end).collect()
+    })
+}
+
+fn processors() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+}
+
+/// The result for each item, in order.
+pub fn map<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let pieces = map_chunks(things, |piece| piece.iter().map(&work).collect::<Vec<R>>());
+    pieces.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_joined_in_order_are_the_whole() {
+        for count in [
+            0,
+            1,
+            2 * MIN_ITEMS_PER_THREAD - 1,
+            2 * MIN_ITEMS_PER_THREAD,
+            1000,
+            1001,
+        ] {
+            let things: Vec<usize> = (0..count).collect();
+            assert_eq!(map_chunks(&things, <[usize]>::to_vec).concat(), things);
+            assert_eq!(map(&things, |thing| *thing), things);
+        }
+    }
+
+    #[test]
+    fn both_are_done_and_a_failure_of_either_is_no_result() {
+        assert_eq!(join(|| 1, || 2), (1, 2));
+        let failed =
+            |here: bool| std::panic::catch_unwind(|| join(|| assert!(!here), || assert!(here)));
+        assert!(failed(true).is_err() && failed(false).is_err());
+    }
+
+    #[test]
+    fn a_failure_of_one_leaves_the_others() {
+        let results = map_concurrent(&[1, 2, 3], |thing| {
+            assert!(*thing != 2, "the second fails");
+            thing * 10
+        });
+        let results: Vec<Option<i32>> = results.into_iter().map(Result::ok).collect();
+        assert_eq!(results, [Some(10), None, Some(30)]);
+    }
+
+    #[test]
+    fn a_failure_in_a_piece_is_no_result() {
+        let things: Vec<usize> = (0..1000).collect();
+        let failed = std::panic::catch_unwind(|| {
+            map_chunks(&things, |piece| assert!(!piece.contains(&999)))
+        });
+        assert!(failed.is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! Words of setting values, by which those that give up durability are recognised.
+
+/// Mount options that disable flushes or the journal, let it run ahead of the data, or give up on
+/// errors: ext4(5), nfs(5), mount(8) for jfs, and Documentation/filesystems/f2fs.rst and
+/// overlayfs.rst of the kernel; the last is bcachefs's.
+pub const UNSAFE_OPTIONS: &[&str] = &[
+    "nobarrier",
+    "barrier=0",
+    "barrier=none",
+    "data=writeback",
+    "journal_async_commit",
+    "fsync_mode=nobarrier",
+    "norecovery",
+    "noload",
+    "soft",
+    "softerr",
+    "volatile",
+    "fsync=volatile",
+    "nointegrity",
+    "nolog",
+    "journal_flush_disabled",
+    "checkpoint=disable",
+    "nostrictsync",
+];
+
+/// The value with a whole number at its end normalised: `00`, `+0` and `0x0` are 0.
+pub fn normalise(value: &str) -> String {
+    let (before, number) = match value.split_once('=') {
+        Some((key, number)) => (format!("{key}="), number),
+        None => (String::new(), value),
+    };
+    let unsigned = number.strip_prefix('+').unwrap_or(number);
+    let hex = unsigned
+        .strip_prefix("0x")
+        .or_else(|| unsigned.strip_prefix("0X"));
+    let read = match hex {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => unsigned.parse().ok(),
+    };
+    read.map_or_else(|| value.to_owned(), |number| format!("{before}{number}"))
+}
+
+/// Servers' words for off.
+pub const OFF: &[&str] = &["off", "false", "no", "0"];
+pub const ON: &[&str] = &["on", "true", "yes", "1"];

@@ -1,0 +1,138 @@
+//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): the result of a
+//! condition over facts.
+//!
+//! This module knows nothing of facts or rules. An empty *every* is unknown, not true, because a
+//! stack without leaves is a stack that could not be read.
+
+use std::ops::Not;
+
+use serde::Serialize;
+
+/// False, unknown or true, in that order, so that *and* is the minimum and *or* the maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Ternary {
+    /// Known not to hold.
+    False,
+    /// Not known.
+    Unknown,
+    /// Known to hold.
+    True,
+}
+
+impl Ternary {
+    /// Both hold.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    /// At least one holds.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    /// All of them hold; unknown without any. Evaluation stops at the first that does not.
+    pub fn all(of: impl IntoIterator<Item = Self>) -> Self {
+        Self::fold(of, Self::and, Self::False)
+    }
+
+    /// One of them holds; unknown without any. Evaluation stops at the first that does.
+    pub fn any(of: impl IntoIterator<Item = Self>) -> Self {
+        Self::fold(of, Self::or, Self::True)
+    }
+
+    fn fold(
+        of: impl IntoIterator<Item = Self>,
+        join: fn(Self, Self) -> Self,
+        settles: Self,
+    ) -> Self {
+        let mut whole = None;
+        for one in of {
+            let so_far = whole.map_or(one, |before| join(before, one));
+            if so_far == settles {
+                return settles;
+            }
+            whole = Some(so_far);
+        }
+        whole.unwrap_or(Self::Unknown)
+    }
+
+    /// The word for it on screens and in traces.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::False => "no",
+            Self::Unknown => "unknown",
+            Self::True => "yes",
+        }
+    }
+}
+
+impl From<bool> for Ternary {
+    fn from(value: bool) -> Self {
+        if value { Self::True } else { Self::False }
+    }
+}
+
+/// Unknown stays unknown.
+impl Not for Ternary {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        match self {
+            Self::False => Self::True,
+            Self::Unknown => Self::Unknown,
+            Self::True => Self::False,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ternary::{self, False, True, Unknown};
+
+    const ALL: [Ternary; 3] = [False, Unknown, True];
+
+    #[test]
+    fn kleene_laws_hold_for_every_combination() {
+        for a in ALL {
+            assert_eq!(!!a, a);
+            assert_eq!(a.and(False), False);
+            assert_eq!(a.or(True), True);
+            for b in ALL {
+                assert_eq!(a.and(b), b.and(a));
+                assert_eq!(a.or(b), b.or(a));
+                assert_eq!(!a.and(b), (!a).or(!b), "De Morgan for {a:?}, {b:?}");
+                for c in ALL {
+                    assert_eq!(a.and(b.and(c)), a.and(b).and(c));
+                    assert_eq!(a.and(b.or(c)), a.and(b).or(a.and(c)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn learning_more_never_turns_a_known_answer() {
+        // Replacing an unknown operand by either value must keep an answer that was already known.
+        for a in ALL {
+            for known in [True, False] {
+                for (before, after) in
+                    [(a.and(Unknown), a.and(known)), (a.or(Unknown), a.or(known))]
+                {
+                    assert!(before == Unknown || before == after, "{a:?} {known:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn quantifiers_over_nothing_are_unknown() {
+        assert_eq!(Ternary::all([]), Unknown);
+        assert_eq!(Ternary::any([]), Unknown);
+        assert_eq!(Ternary::all([Unknown, False]), False);
+        assert_eq!(Ternary::all([Unknown, True]), Unknown);
+        assert_eq!(Ternary::any([Unknown, True]), True);
+    }
+}

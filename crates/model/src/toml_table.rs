@@ -1,0 +1,72 @@
+//! Parses the TOML tables that are compiled in. A row may say when it was checked; its owner does
+//! not see that field.
+
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
+
+/// The field with a row's stamp.
+pub const CHECKED: &str = "checked";
+
+/// Parses a table whose rows have these fields.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    let mut document = DeTable::parse(text)?;
+    for (_, kind) in document.get_mut().iter_mut() {
+        let DeValue::Array(rows) = kind.get_mut() else {
+            continue;
+        };
+        for row in rows.iter_mut() {
+            if let DeValue::Table(fields) = row.get_mut() {
+                fields.remove(CHECKED);
+            }
+        }
+    }
+    let span = document.span();
+    let document = toml::Spanned::new(span, DeValue::Table(document.into_inner()));
+    T::deserialize(ValueDeserializer::from(document))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::version::Version;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct TestedRows {
+        row: Vec<TestedRow>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct TestedRow {
+        since: Version,
+    }
+
+    #[test]
+    fn stamps_stay_out_and_everything_else_has_to_be_known() {
+        let rows: TestedRows =
+            parse("[[row]]\nsince = \"6.1\"\nchecked = \"unverified\"\n").unwrap();
+        assert_eq!(
+            rows.row.first().unwrap().since,
+            Version::parse("6.1").unwrap()
+        );
+        for (text, says) in [
+            ("[[", "unquoted keys"),
+            ("row = 1", "invalid type"),
+            ("[[row]]\nsince = \"soon\"", "`soon` is not a version"),
+            (
+                "[[row]]\nsince = \"6.1\"\nsurprise = 1",
+                "unknown field `surprise`",
+            ),
+            (
+                "[[row]]\nsince = \"6.1\"\n[[surprise]]",
+                "unknown field `surprise`",
+            ),
+        ] {
+            let error = parse::<TestedRows>(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The order in which to use several free disks, as far as it can be known without writing to a
+//! disk.
+//!
+//! Durability counts before speed, and an unknown property never counts as the best. The rotational
+//! flag only lowers a disk's rank, because virtual disks set it at random.
+
+use std::cmp::Reverse;
+
+use super::{DeviceContent, TargetSummary};
+use walwise_model::facts::catalog::device::{self, Cache, Transport};
+use walwise_model::facts::{FactSet, Scope};
+use walwise_model::text;
+
+/// Gives every free disk its rank and the reason, when there is more than one.
+pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
+    let free = |target: &&mut TargetSummary| {
+        target
+            .content
+            .as_ref()
+            .is_some_and(DeviceContent::is_available)
+    };
+    let mut disks: Vec<&mut TargetSummary> = targets.iter_mut().filter(free).collect();
+    if disks.len() < 2 {
+        return;
+    }
+    disks.sort_by_cached_key(|target| (rank_key(facts, target), target.target.clone()));
+    for (target, place) in disks.into_iter().zip(1..) {
+        target.rank = Some(place);
+        target.rank_because = rank_reason(facts, target);
+    }
+}
+
+/// The sort key, smaller is better: attachment, cache, rotation, size.
+fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
+    let disk = target
+        .subjects
+        .iter()
+        .find(|subject| subject.scope() == Scope::Device);
+    let attachment = match disk.and_then(|disk| facts.value(disk, &device::TRANSPORT)) {
+        Some(Transport::Usb | Transport::Mmc) => 2,
+        Some(Transport::Network) => 1,
+        Some(
+            Transport::Nvme
+            | Transport::Scsi
+            | Transport::Sata
+            | Transport::Sas
+            | Transport::Virtio
+            | Transport::VirtioScsi
+            | Transport::Xen
+            | Transport::Vmware
+            | Transport::Hyperv
+            | Transport::Pmem
+            | Transport::Megaraid
+            | Transport::Raid
+            | Transport::Other,
+        )
+        | None => 0,
+    };
+    let cache = match disk.and_then(|disk| facts.value(disk, &device::CACHE)) {
+        Some(Cache::None | Cache::Protected) => 0,
+        Some(Cache::Volatile) => 1,
+        Some(Cache::Contradictory) => 3,
+        Some(Cache::Unknown) | None => 2,
+    };
+    let rotation = match disk.and_then(|disk| facts.value(disk, &device::ROTATIONAL)) {
+        Some(false) => 0,
+        None => 1,
+        Some(true) => 2,
+    };
+    let size = disk
+        .and_then(|disk| facts.value(disk, &device::SIZE))
+        .unwrap_or_default();
+    (attachment, cache, rotation, Reverse(size))
+}
+
+fn rank_reason(facts: &FactSet, target: &TargetSummary) -> String {
+    let Some(disk) = target
+        .subjects
+        .iter()
+        .find(|subject| subject.scope() == Scope::Device)
+    else {
+        return String::new();
+    };
+    let cache = match facts.value(disk, &device::CACHE) {
+        Some(Cache::None) => "no volatile cache",
+        Some(Cache::Protected) => "cache protected against power failure",
+        Some(Cache::Volatile) => "volatile cache, so every commit waits for a flush",
+        Some(Cache::Contradictory) => "contradictory cache reports",
+        Some(Cache::Unknown) | None => "cache unknown",
+    };
+    let rotation = match facts.value(disk, &device::ROTATIONAL) {
+        Some(false) => Some("not rotational"),
+        Some(true) => Some("reports itself rotational"),
+        None => None,
+    };
+    let transport = facts
+        .value(disk, &device::TRANSPORT)
+        .filter(|transport| transport.is_known());
+    let size = facts.value(disk, &device::SIZE).map(text::bytes);
+    [
+        Some(cache.to_owned()),
+        rotation.map(str::to_owned),
+        transport.map(|transport| transport.to_string()),
+        size,
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sample;
+    use walwise_model::facts::catalog::target::{self, TargetKind};
+    use walwise_model::facts::{Choice, FactSet, Source, Subject};
+
+    use super::*;
+    use walwise_model::facts::catalog::device::Content;
+
+    #[test]
+    fn safety_then_certainty_then_speed_then_size() {
+        let mut facts = FactSet::default();
+        let mut disk =
+            |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {
+                let (block, place) = (
+                    Subject::device(name),
+                    Subject::target(format!("/dev/{name}")),
+                );
+                let seen = || Source::call("test");
+                facts.insert_known(
+                    &block,
+                    &device::TRANSPORT,
+                    Transport::from_word(transport).unwrap(),
+                    seen(),
+                );
+                facts.insert_known(&block, &device::ROTATIONAL, rotational, seen());
+                facts.insert_known(&block, &device::SIZE, size, seen());
+                if let Some(cache) = cache {
+                    facts.insert_known(
+                        &block,
+                        &device::CACHE,
+                        Cache::from_word(cache).unwrap(),
+                        seen(),
+                    );
+                }
+                facts.insert_known(&place, &target::KIND, TargetKind::Device, seen());
+                facts.insert_known(&block, &device::CONTENT, Content::Free, seen());
+                facts.add_edge(&place, &block);
+                facts.link(&place, &block);
+            };
+        disk("a", Some("none"), "usb", false, 9);
+        disk("b", Some("contradictory"), "sata", false, 9);
+        disk("c", None, "sata", false, 9);
+        disk("d", Some("volatile"), "sata", false, 9);
+        disk("e", Some("protected"), "sata", true, 9);
+        disk("f", Some("none"), "nvme", false, 3);
+        disk("g", Some("none"), "nvme", false, 5);
+        let report = sample::report(
+            &facts,
+            Vec::new(),
+            Vec::new(),
+            std::collections::BTreeMap::new(),
+        );
+        let mut ranks: Vec<(u32, &str)> = report
+            .targets
+            .iter()
+            .map(|t| (t.rank.unwrap(), t.target.name()))
+            .collect();
+        ranks.sort_unstable();
+        let order: Vec<&str> = ranks.iter().map(|(_, name)| *name).collect();
+        assert_eq!(
+            order,
+            [
+                "/dev/g", "/dev/f", "/dev/e", "/dev/d", "/dev/c", "/dev/b", "/dev/a"
+            ]
+        );
+    }
+
+    #[test]
+    fn one_free_disk_needs_no_rank() {
+        assert_eq!(sample::free_disk().targets[0].rank, None);
+    }
+}

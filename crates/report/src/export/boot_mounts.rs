@@ -1,0 +1,390 @@
+//! The intended options of a boot mount: the plans' changes to it and to its present mount, joined.
+//!
+//! A remount lasts only until the next boot, so its change belongs in the boot line too. Other
+//! written options stay, in their order. An option in force that no line names (a default in the
+//! superblock, a manual remount) cannot be removed from the line; a note says so.
+
+use std::collections::BTreeMap;
+
+use walwise_model::facts::note::BootNote;
+use walwise_model::settings::{MountTime, SettingKind};
+
+use crate::{Report, Step, TargetSummary, options, remount, stack};
+use walwise_judge::compat::remount_inverse;
+use walwise_model::escape::fstab;
+use walwise_model::facts::catalog::{boot, mount};
+use walwise_model::facts::{Key, Note, Reading, Scope, Source, Subject, UnknownReason};
+use walwise_model::text::original_bytes;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeclarationSite {
+    Fstab,
+    /// A mount unit, by its path.
+    Unit(String),
+    /// The kernel's command line, or an unknown place.
+    Other,
+}
+
+/// A boot mount, with the plans' changes to it.
+pub struct BootMountEdit<'a> {
+    pub subject: &'a Subject,
+    pub place: DeclarationSite,
+    /// The place for display: `/etc/fstab:9`.
+    pub display: String,
+    /// The options as written.
+    pub options: Vec<String>,
+    pub remove: Vec<String>,
+    pub add: Vec<String>,
+    /// The steps behind the changes, the most serious first.
+    pub steps: Vec<&'a Step>,
+    /// Changes that could not be made, with the reason.
+    pub notes: Vec<String>,
+}
+
+impl BootMountEdit<'_> {
+    /// The intended options; `None` without a change.
+    pub fn new_options(&self) -> Option<String> {
+        let becomes = options::rewrite_list(&self.options, &self.add, &self.remove);
+        (becomes != options::rewrite_list(&self.options, &[], &[])).then_some(becomes)
+    }
+
+    /// The written options, as one string.
+    pub fn written_options(&self) -> String {
+        options::rewrite_list(&self.options, &[], &[])
+    }
+
+    /// The edits in words, for a line that is not completely known.
+    pub fn edits(&self) -> String {
+        let replaced = |word: &String| {
+            self.options.iter().find(|old| {
+                options::are_exclusive(SettingKind::BootOptions, old, word)
+                    && !self.remove.contains(old)
+            })
+        };
+        let out = self.remove.iter().map(|word| format!("remove {word}"));
+        let into = self.add.iter().map(|word| match replaced(word) {
+            Some(old) => format!("replace {old} with {word}"),
+            None => format!("add {word}"),
+        });
+        out.chain(into).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether everything written is known, so that it can be rewritten.
+    pub fn is_completely_known(&self, report: &Report) -> bool {
+        report.facts.value(self.subject, &boot::WHOLE) == Some(true)
+    }
+}
+
+/// The boot mounts of all targets, ordered by mount point.
+pub fn boot_mount_edits(report: &Report) -> Vec<BootMountEdit<'_>> {
+    let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
+    for target in &report.targets {
+        let steps = report
+            .plan(&target.target)
+            .map(|plan| plan.steps.as_slice())
+            .unwrap_or_default();
+        for line in target
+            .subjects
+            .iter()
+            .filter(|subject| subject.scope() == Scope::Boot)
+        {
+            let of_line = wanted.entry(line).or_default();
+            let mount = report.facts.resolve(line, Scope::Mount);
+            let concerns = |step: &&Step| match step.advice.setting.kind.mount() {
+                None => false,
+                Some(MountTime::AtBoot) => step.subject == *line,
+                Some(MountTime::Now) => Some(&step.subject) == mount.as_ref(),
+            };
+            let changes = steps.iter().filter(|step| !step.keeps());
+            for step in changes.filter(concerns) {
+                if !of_line.contains(&step) {
+                    of_line.push(step);
+                }
+            }
+        }
+    }
+    wanted
+        .into_iter()
+        .map(|(subject, steps)| boot_mount_edit(report, subject, steps))
+        .collect()
+}
+
+fn boot_mount_edit<'a>(
+    report: &'a Report,
+    subject: &'a Subject,
+    mut steps: Vec<&'a Step>,
+) -> BootMountEdit<'a> {
+    let place = match report.facts.reading(subject, boot::OPTIONS.id()).source() {
+        Some(Source::File { path, .. }) if path == "/etc/fstab" => DeclarationSite::Fstab,
+        Some(Source::File { path, .. }) if path.starts_with("/etc/systemd/") => {
+            DeclarationSite::Unit(path.clone())
+        }
+        _ => DeclarationSite::Other,
+    };
+    let known = report.facts.value(subject, &boot::WHERE);
+    let mut line = BootMountEdit {
+        subject,
+        place,
+        display: known.unwrap_or_else(|| subject.name().to_owned()),
+        options: report
+            .facts
+            .value(subject, &boot::OPTIONS)
+            .unwrap_or_default(),
+        remove: Vec::new(),
+        add: Vec::new(),
+        steps: Vec::new(),
+        notes: Vec::new(),
+    };
+    // The most severe first, and steps about the line itself before those about the mount.
+    steps.sort_by_key(|step| (std::cmp::Reverse(step.level), is_mount_step(step)));
+    for step in steps {
+        apply_step(report, &mut line, step);
+    }
+    line
+}
+
+/// Whether a step changes the options of the present mount.
+fn is_mount_step(step: &Step) -> bool {
+    match step.advice.setting.kind.mount() {
+        Some(MountTime::Now) => true,
+        Some(MountTime::AtBoot) | None => false,
+    }
+}
+
+/// Applies a step to a line, or notes why not.
+fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
+    let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
+    let words = step.advice.change.describe();
+    if is_mount_step(step) && !mounts_same_type(report, line.subject, &step.subject) {
+        let note =
+            format!("not here, because another type of file system will be mounted: {words}");
+        return line.notes.push(note);
+    }
+    let excluded = |word: &String| {
+        line.remove.contains(word)
+            || line
+                .add
+                .iter()
+                .any(|other| options::are_exclusive(SettingKind::BootOptions, other, word))
+    };
+    if add.iter().any(excluded) || remove.iter().any(|word| line.add.contains(word)) {
+        return line.notes.push(format!(
+            "not applied, because a more severe finding requires the opposite: {words}"
+        ));
+    }
+    // An option in force that the line does not name comes from elsewhere, and editing the line
+    // would not remove it.
+    let in_force = stack::mount_options(&report.facts, &step.subject).unwrap_or_default();
+    for word in remove
+        .iter()
+        .filter(|word| in_force.contains(word) && !line.options.contains(word))
+    {
+        line.notes.push(format!(
+            "{word} is in force but not in this line: a default of the file system or kernel, or a manual remount"
+        ));
+    }
+    // An option that only restores a default is redundant unless the line overrides that default.
+    let fstype = report
+        .facts
+        .value(&step.subject, &mount::FSTYPE)
+        .unwrap_or_default();
+    let is_default = |word: &String| {
+        let takes_back = |old: &String| {
+            remount_inverse(&fstype, old).is_some_and(|row| row.by.as_ref() == Some(word))
+        };
+        in_force.iter().any(takes_back) && !line.options.iter().any(takes_back)
+    };
+    let new = |word: &&String| {
+        let is_needless = is_mount_step(step) && is_default(word);
+        !(is_needless || line.options.contains(word) || line.add.contains(word))
+    };
+    let explicit = if is_mount_step(step) {
+        remount::implied_options(&report.facts, &step.subject, &step.advice.change)
+    } else {
+        Vec::new()
+    };
+    let added: Vec<String> = add
+        .iter()
+        .filter(new)
+        .chain(explicit.iter().filter(|word| !line.options.contains(word)))
+        .cloned()
+        .collect();
+    let gone = |word: &&String| line.options.contains(word) && !line.remove.contains(word);
+    let removed: Vec<String> = remove.iter().filter(gone).cloned().collect();
+    if !added.is_empty() || !removed.is_empty() {
+        line.steps.push(step);
+    }
+    line.add.extend(added);
+    line.remove.extend(removed);
+}
+
+fn mounts_same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool {
+    let now = report.facts.value(mounted, &mount::FSTYPE);
+    now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
+}
+
+/// A target that will not be mounted after the next boot.
+pub struct AbsentMount<'a> {
+    pub title: &'a str,
+    /// The line that mounts it, or why there is none.
+    pub line: Result<String, String>,
+}
+
+/// Targets that are known not to be mounted at boot.
+pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount<'_>> {
+    let is_missing = |target: &&TargetSummary| {
+        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+        mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
+    };
+    let missing = report.targets.iter().filter(is_missing);
+    missing
+        .map(|target| AbsentMount {
+            title: &target.title,
+            line: fstab_line(report, target),
+        })
+        .collect()
+}
+
+/// Notes about boot configuration that could not be read.
+fn unread_sources(report: &Report) -> impl Iterator<Item = &Note> {
+    report.warnings.iter().filter(|note| match note {
+        Note::Boot(note) => matches!(note, BootNote::UnreadableSource { .. }),
+        Note::Mount(_)
+        | Note::Storage(_)
+        | Note::Target(_)
+        | Note::Server(_)
+        | Note::Postgres(_)
+        | Note::Mysql(_)
+        | Note::Measurement(_)
+        | Note::Drill(_)
+        | Note::Trial(_)
+        | Note::Rules(_)
+        | Note::Run(_) => false,
+    })
+}
+
+/// Directories without a boot mount.
+fn without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {
+    report.targets.iter().filter(|target| {
+        !target.kind.is_device()
+            && !target
+                .subjects
+                .iter()
+                .any(|subject| subject.scope() == Scope::Boot)
+    })
+}
+
+/// Whether a target is on the root file system, which the kernel can mount without a line.
+fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
+    let mounted = report.facts.resolve(&target.target, Scope::Mount);
+    mounted
+        .and_then(|mounted| report.facts.value(&mounted, &mount::POINT))
+        .as_deref()
+        == Some("/")
+}
+
+/// The fstab line for a target's file system: as mounted now, with the recommended options. The
+/// error is the reason why there is none.
+fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String> {
+    let mounted = report
+        .facts
+        .resolve(&target.target, Scope::Mount)
+        .ok_or("it is not mounted")?;
+    let text = |key: &Key<String>| match report.facts.get(&mounted, key) {
+        Reading::Known { value, .. } => Ok(value),
+        Reading::Unknown { detail, .. } => Err(detail),
+    };
+    if !report
+        .facts
+        .value(&mounted, &mount::CLASS)
+        .is_some_and(mount::MountClass::is_block)
+    {
+        return Err("its file system is not on a block device of this host".to_owned());
+    }
+    let (point, fstype) = (text(&mount::POINT)?, text(&mount::FSTYPE)?);
+    let uuid = report
+        .facts
+        .value(&mounted, &mount::UUID)
+        .ok_or("its UUID is unknown: run walwise as root")?;
+    let advised = report
+        .plan(&target.target)
+        .map(|plan| plan.steps.as_slice())
+        .unwrap_or_default();
+    let of_mount = advised
+        .iter()
+        .find(|step| step.subject == mounted && is_mount_step(step));
+    let now = || {
+        options::options_after(
+            &stack::mount_options(&report.facts, &mounted).unwrap_or_default(),
+            &[],
+            &[],
+            &[],
+        )
+    };
+    let list = of_mount
+        .and_then(|step| step.result.clone())
+        .unwrap_or_else(now);
+    let list = list
+        .split(',')
+        .filter(|word| *word != "rw")
+        .collect::<Vec<_>>()
+        .join(",");
+    let list = if list.is_empty() {
+        "defaults"
+    } else {
+        list.as_str()
+    };
+    let pass = if fstype.starts_with("ext") { 2 } else { 0 };
+    let written = |shown: &str| {
+        fstab::field(&original_bytes(shown)).ok_or_else(|| format!("fstab cannot hold {shown}"))
+    };
+    let (point, fstype, list) = (written(&point)?, written(&fstype)?, written(list)?);
+    Ok(format!("UUID={uuid} {point} {fstype} {list} 0 {pass}"))
+}
+
+pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<String> {
+    if report.targets.is_empty() {
+        return vec!["No database, data mount or free disk was found.".to_owned()];
+    }
+    let right = lines
+        .iter()
+        .map(|line| format!("{}: OK (checked options only).", line.display));
+    let on_root = without_boot_mount(report).filter(|target| is_on_root(report, target));
+    let on_root = on_root.map(|target| {
+        format!(
+            "{}: on the root file system, which needs no line there.",
+            target.title
+        )
+    });
+    let open = without_boot_mount(report).filter_map(|target| {
+        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+        let found = mounted
+            .as_ref()
+            .map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));
+        let fstype = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
+        let because = match (found, fstype) {
+            (Some(Reading::Known { .. }), _) => return None,
+            // ZFS and similar file systems need no line.
+            (
+                Some(Reading::Unknown {
+                    why: UnknownReason::NotCollected,
+                    ..
+                }),
+                Some(fstype),
+            ) => {
+                format!("not checked for {fstype}")
+            }
+            (Some(Reading::Unknown { detail, .. }), _) => detail,
+            (None, _) => "the device under it is unknown".to_owned(),
+        };
+        Some(format!(
+            "{}: unknown whether the next boot mounts it: {because}.",
+            target.title
+        ))
+    });
+    right
+        .chain(on_root)
+        .chain(open)
+        .chain(unread_sources(report).map(Note::to_string))
+        .collect()
+}

@@ -1,0 +1,207 @@
+//! udev rules that apply the recommended settings to block devices at every boot, whichever name a
+//! disk gets.
+//!
+//! A device is matched by its identifying attribute, never by its name. Without one in plain text
+//! it gets no rule.
+
+use std::collections::BTreeSet;
+
+use walwise_model::settings::Setting;
+
+use super::{comments, header, nothing_to_change, part_heading, paste_lines, reasons};
+use crate::disk_id::{self, Identity};
+use crate::{Report, Step, setting_source};
+use walwise_judge::rules::Change;
+use walwise_model::escape::udev;
+use walwise_model::facts::{Scope, Subject};
+
+pub fn render(report: &Report) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut done: BTreeSet<(&Subject, &Setting)> = BTreeSet::new();
+    for step in report.plans.iter().flat_map(|plan| &plan.steps) {
+        let key = (&step.subject, step.advice.setting);
+        let of_device =
+            step.subject.scope() == Scope::Device && step.advice.setting.kind.is_queue();
+        if of_device && !step.keeps() && done.insert(key) {
+            parts.push(rule_part(report, step));
+        }
+    }
+    if parts.is_empty() {
+        parts.push("\n".to_owned() + &nothing_to_change(&no_rule_reasons(report)));
+    }
+    let how = [
+        "Save the rules as /etc/udev/rules.d/99-walwise.rules; they take effect at the next boot, or immediately after",
+        "  udevadm control --reload && udevadm trigger --action=change --subsystem-match=block",
+    ];
+    header(report, "udev rules", &how) + &parts.concat()
+}
+
+fn rule_part(report: &Report, step: &Step) -> String {
+    let setting = step.advice.setting;
+    let told = part_heading(&format!("{setting} of {}", step.subject.name()))
+        + &reasons(&[step])
+        + &comments(&[format!(
+            "now: {}",
+            setting_source::current_value(&step.advice)
+        )]);
+    let line = match rule_line(report, step) {
+        Ok(line) => paste_lines(report, &[step], &[line]),
+        Err(why) => comments(&[format!("No rule: {why}.")]),
+    };
+    told + &line
+}
+
+/// The rule; the error is the reason why there is none.
+fn rule_line(report: &Report, step: &Step) -> Result<String, String> {
+    let attribute = step.advice.setting.own_name();
+    let Change::Set(value) = &step.advice.change else {
+        return Err("a rule sets one value".to_owned());
+    };
+    let plain = |value: &str| {
+        udev::value(value).ok_or_else(|| format!("the value is not a plain word: {value}"))
+    };
+    let set = plain(value)?;
+    let Some(Identity { file, value: shown }) = disk_id::stable_id(report, &step.subject) else {
+        let why = if report.host.live {
+            "no serial number or WWN was read, and its name may belong to another disk after the next boot"
+        } else {
+            "a capture masks disk identities"
+        };
+        return Err(why.to_owned());
+    };
+    let is = plain(&shown)?;
+    Ok(format!(
+        "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{{DEVTYPE}}==\"disk\", ATTR{{{file}}}=={is}, ATTR{{queue/{attribute}}}={set}"
+    ))
+}
+
+fn no_rule_reasons(report: &Report) -> Vec<String> {
+    if report.targets.is_empty() {
+        return vec!["No database, data mount or free disk was found.".to_owned()];
+    }
+    vec!["No plan changes a setting of a block device.".to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sample;
+    use walwise_judge::rules::{Level, Risk};
+    use walwise_model::facts::Source;
+    use walwise_model::facts::catalog::device;
+
+    /// A report that advises this change to sdb, whose sysfs `file` has this `value`.
+    fn report_advising(setting: &str, change: Change, identity: Option<(&str, &str)>) -> Report {
+        let mut report = sample::at_risk();
+        let disk = Subject::device("sdb");
+        if let Some((file, value)) = identity {
+            let source = Source::file(format!("/sys/class/block/sdb/{file}"));
+            report
+                .facts
+                .insert_known(&disk, &device::UNIT, value.to_owned(), source);
+        }
+        let step = report.plans[0].steps.first_mut().unwrap();
+        (step.subject, step.level) = (disk, Level::Advice);
+        step.advice = sample::advice(setting, change);
+        report
+    }
+
+    fn active(text: &str) -> Vec<&str> {
+        text.lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .collect()
+    }
+
+    fn set(value: &str) -> Change {
+        Change::Set(value.to_owned())
+    }
+
+    /// A rule as udev reads it: key, operator, value (udev-rules.c, parse_line).
+    fn parse_rule(line: &str) -> Option<Vec<(String, String, String)>> {
+        let mut out = Vec::new();
+        for token in line.split(", ") {
+            let (left, value) = token.strip_suffix('"')?.split_once('"')?;
+            let key = left.trim_end_matches(['=', '!']);
+            let operator = left.get(key.len()..)?;
+            if value.contains(['"', '\\', '*', '?', '[', '|', '$', '%']) {
+                return None;
+            }
+            out.push((key.to_owned(), operator.to_owned(), value.to_owned()));
+        }
+        Some(out)
+    }
+
+    #[test]
+    fn a_disk_is_matched_by_what_it_is_and_never_by_its_name() {
+        let wwid = Some(("device/wwid", "t10.ATA     Samsung SSD 870 EVO"));
+        let text = render(&report_advising(
+            "block.write_cache",
+            set("write back"),
+            wwid,
+        ));
+        assert_eq!(
+            active(&text),
+            [
+                "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
+                 ATTR{device/wwid}==\"t10.ATA     Samsung SSD 870 EVO\", ATTR{queue/write_cache}=\"write back\""
+            ]
+        );
+        assert!(text.contains("# advice: Title of "), "{text}");
+        let without = render(&report_advising("block.scheduler", set("none"), None));
+        assert_eq!(active(&without), Vec::<&str>::new());
+        assert!(
+            without.contains("# No rule: no serial number or WWN was read"),
+            "{without}"
+        );
+    }
+
+    #[test]
+    fn what_a_capture_or_danger_locks_is_a_comment() {
+        let wwid = Some(("device/wwid", "naa.5002538e40a1b2c3"));
+        let mut captured = report_advising("block.scheduler", set("none"), wwid);
+        captured.host.live = false;
+        let mut dangerous = report_advising("block.write_cache", set("write through"), wwid);
+        dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
+        for report in [captured, dangerous] {
+            let text = render(&report);
+            assert_eq!(active(&text), Vec::<&str>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_says_why() {
+        let text = render(&sample::free_disk());
+        assert!(
+            text.contains("# Nothing to change:\n# No plan changes a setting of a block device.\n"),
+            "{text}"
+        );
+    }
+
+    proptest! {
+        /// For any identity, value or title: a rule that reads back as intended, or none.
+        #[test]
+        fn rules_read_back_or_are_none(
+            shown in prop_oneof!["[a-zA-Z0-9 ._:-]{1,20}", any::<String>()],
+            value in prop_oneof!["[a-z -]{1,12}", any::<String>()],
+            title: String,
+            name in prop::sample::select(vec!["scheduler", "write_cache"]),
+        ) {
+            let mut report = report_advising(&format!("block.{name}"), set(&value), Some(("device/wwid", &shown)));
+            report.plans[0].steps[0].title = title;
+            let text = render(&report);
+            for line in active(&text) {
+                let tokens = parse_rule(line).ok_or_else(|| TestCaseError::fail(line.to_owned()))?;
+                let token = |key: &str, operator: &str, value: &str| (key.to_owned(), operator.to_owned(), value.to_owned());
+                prop_assert_eq!(tokens, [
+                    token("ACTION", "!=", "remove"),
+                    token("SUBSYSTEM", "==", "block"),
+                    token("ENV{DEVTYPE}", "==", "disk"),
+                    token("ATTR{device/wwid}", "==", &shown),
+                    token(&format!("ATTR{{queue/{name}}}"), "=", &value),
+                ]);
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Commit latency of each target, from the last run that measured it: this one, or an earlier one
+//! whose report was saved.
+//!
+//! A latency belongs to the stack it was measured on, so an earlier one is used only above the same
+//! layers. Figures without a flush are not those of a durable commit and are left out.
+
+use std::io::Read;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::model::latency::{CommitLatency, MethodPrice};
+use super::model::{ProbeResult, Report, TargetSummary};
+use walwise_measure::measure::{Measurement, MethodResult};
+use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
+use walwise_model::facts::catalog::target::{FLUSH, Flush};
+use walwise_model::facts::{Scope, Subject};
+
+/// The largest part of an earlier report that is read, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The most targets, and methods of a target, taken from an earlier report.
+const MAX_ROWS: usize = 256;
+
+/// The row of the method in force, else of the best one measured, for commits of one page.
+pub(crate) fn row_in_force<'a>(
+    report: &'a Report,
+    target: &TargetSummary,
+) -> Option<(&'a Measurement, &'a MethodResult)> {
+    let probe = report
+        .probes
+        .iter()
+        .find(|probe| probe.target == target.target)?;
+    let measurement = &probe.measurement;
+    Some((
+        measurement,
+        measurement.main_row(sync_method_in_force(report, target.cluster.as_ref()))?,
+    ))
+}
+
+/// Whether flushes are suppressed, so that measured commits were not durable.
+pub fn has_no_flushes(report: &Report, target: &Subject) -> bool {
+    report
+        .facts
+        .value(target, &FLUSH)
+        .is_some_and(Flush::is_suppressed)
+}
+
+pub fn sync_method_in_force(report: &Report, cluster: Option<&Subject>) -> Option<WalSyncMethod> {
+    report.facts.value(cluster?, &postgres::WAL_SYNC_METHOD)
+}
+
+/// The latencies measured in this run, by target.
+pub fn from_measurements(report: &Report) -> Vec<CommitLatency> {
+    report
+        .probes
+        .iter()
+        .filter_map(|probe| from_probe(report, probe))
+        .collect()
+}
+
+/// Adds earlier latencies of targets that this run did not measure, the latest of each.
+pub fn add_earlier(report: &mut Report, mut earlier: Vec<CommitLatency>) {
+    earlier.sort_by(|a, b| b.when.cmp(&a.when));
+    for price in earlier {
+        let known = report
+            .prices
+            .iter()
+            .any(|known| known.target == price.target);
+        let same = stack_layers(report, &price.target).is_some_and(|layers| layers == price.layers);
+        if !known && same {
+            report.prices.push(price);
+        }
+    }
+    report.prices.sort_by(|a, b| a.target.cmp(&b.target));
+}
+
+/// The latencies in the document of an earlier report. It is untrusted: what has another shape is
+/// left out.
+pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
+    #[derive(Deserialize)]
+    struct Document {
+        #[serde(default, alias = "prices")]
+        commit_latencies: Vec<Json>,
+    }
+    let Ok(Document {
+        commit_latencies: prices,
+    }) = serde_json::from_reader(std::io::BufReader::new(document.take(MAX_BYTES)))
+    else {
+        return Vec::new();
+    };
+    prices
+        .into_iter()
+        .take(MAX_ROWS)
+        .filter_map(|price| validate(CommitLatency::deserialize(price).ok()?))
+        .collect()
+}
+
+/// Accepts a latency of a target, at a valid time, with positive figures.
+fn validate(mut price: CommitLatency) -> Option<CommitLatency> {
+    let when: jiff::Timestamp = price.when.parse().ok()?;
+    price.when = when.to_string();
+    price.methods.truncate(MAX_ROWS);
+    let times = |row: &MethodPrice| {
+        [row.median_us, row.low_us, row.high_us]
+            .into_iter()
+            .chain(row.p99_us)
+    };
+    price
+        .methods
+        .retain(|row| times(row).all(|us| us.is_finite() && us > 0.0));
+    let of_target = price.target.scope() == Scope::Target;
+    (of_target && !price.methods.is_empty()).then_some(price)
+}
+
+fn from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLatency> {
+    let target = report
+        .targets
+        .iter()
+        .find(|target| target.target == probe.target)?;
+    if has_no_flushes(report, &target.target) || probe.measurement.cancelled {
+        return None;
+    }
+    let chosen = row_in_force(report, target).map(|(_, row)| row);
+    let row = |row: &MethodResult| {
+        let paced = row.paced.as_ref()?;
+        Some(MethodPrice {
+            method: row.method,
+            chosen: chosen.is_some_and(|chosen| std::ptr::eq(chosen, row)),
+            median_us: paced.median_us.value,
+            low_us: paced.median_us.low,
+            high_us: paced.median_us.high,
+            p99_us: paced.p99_us,
+        })
+    };
+    validate(CommitLatency {
+        target: probe.target.clone(),
+        when: probe.measurement.when.clone(),
+        layers: stack_layers(report, &probe.target)?,
+        methods: probe.measurement.server_rows().filter_map(row).collect(),
+    })
+}
+
+/// The layers below a target, described; `None` if unknown.
+fn stack_layers(report: &Report, target: &Subject) -> Option<Vec<String>> {
+    let stack = report.stack(target)?;
+    Some(
+        stack
+            .layers
+            .iter()
+            .map(|layer| format!("{}: {}", layer.subject, layer.says))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{json, sample};
+    use walwise_model::facts::Source;
+
+    fn durable_report() -> Report {
+        let mut report = sample::at_risk();
+        report.facts.insert_known(
+            &sample::data_target(),
+            &FLUSH,
+            Flush::Sent,
+            Source::derived(["mount.barrier"]),
+        );
+        report.prices = from_measurements(&report);
+        report
+    }
+
+    #[test]
+    fn a_price_goes_from_report_to_report() {
+        let before = durable_report();
+        let [price] = &before.prices[..] else {
+            panic!("{:?}", before.prices)
+        };
+        assert_eq!(
+            price.methods.iter().filter(|method| method.chosen).count(),
+            1
+        );
+        let mut now = Report {
+            probes: Vec::new(),
+            prices: Vec::new(),
+            ..before.clone()
+        };
+        add_earlier(&mut now, parse_latencies(json::render(&before).as_bytes()));
+        assert_eq!(now.prices, before.prices);
+        // Its own measurement is newer than any saved one.
+        let mut again = before.clone();
+        let old = CommitLatency {
+            when: "2020-01-01T00:00:00Z".to_owned(),
+            ..price.clone()
+        };
+        add_earlier(&mut again, vec![old.clone()]);
+        assert_eq!(again.prices, before.prices);
+        // The latest one counts.
+        now.prices = Vec::new();
+        add_earlier(&mut now, vec![old, price.clone()]);
+        assert_eq!(now.prices, before.prices);
+    }
+
+    #[test]
+    fn a_price_of_another_stack_or_without_a_flush_is_none() {
+        let mut without = sample::at_risk();
+        without.facts.insert_known(
+            &sample::data_target(),
+            &FLUSH,
+            Flush::Suppressed,
+            Source::derived(["mount.barrier"]),
+        );
+        assert!(from_measurements(&without).is_empty(), "no flush was sent");
+        let before = durable_report();
+        for change in ["subject", "says", "less"] {
+            let mut now = Report {
+                probes: Vec::new(),
+                prices: Vec::new(),
+                ..before.clone()
+            };
+            let layers = &mut now.stacks[0].layers;
+            match change {
+                "subject" => layers[1].subject = Subject::mount("/other"),
+                "says" => layers[1].says = "ext4 rw,nobarrier,data=writeback".to_owned(),
+                _ => drop(layers.pop()),
+            }
+            add_earlier(&mut now, before.prices.clone());
+            assert!(now.prices.is_empty(), "{change}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_price_costs_itself() {
+        let good = json::pretty(&durable_report().prices[0]);
+        let wrong = [
+            good.replace("target /srv", "device sda"),
+            good.replace("\"when\": \"2026", "\"when\": \"\u{202e}2026"),
+            good.replace("\"method\": \"", "\"method\": \"\\u001b"),
+            good.replace("\"methods\": [", "\"methods\": [7, "),
+            "7".to_owned(),
+            "{}".to_owned(),
+        ];
+        for wrong in wrong {
+            assert_ne!(wrong, good);
+            let document = format!("{{\"prices\": [{wrong}, {good}]}}");
+            assert_eq!(
+                parse_latencies(document.as_bytes()),
+                parse_latencies(format!("{{\"prices\": [{good}]}}").as_bytes()),
+                "{wrong}"
+            );
+        }
+        for document in ["", "[]", "{\"prices\": 7}", "{\"prices\": [", "\u{0}"] {
+            assert!(
+                parse_latencies(document.as_bytes()).is_empty(),
+                "{document}"
+            );
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The source of a server setting in force, and sources that override a line of its configuration
+//! file.
+//!
+//! Precedence is the server's (PostgreSQL manual, *Setting Parameters*; MySQL manual, *Using Option
+//! Files*). PostgreSQL's command line overrides ALTER SYSTEM, but MySQL's SET PERSIST overrides its
+//! command line.
+
+use walwise_judge::rules::Advice;
+use walwise_model::facts::{Reading, Source, Value};
+use walwise_model::settings::Setting;
+
+/// A source that overrides the configuration file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverriddenBy {
+    /// postgresql.auto.conf, which ALTER SYSTEM writes.
+    AlterSystem,
+    /// mysqld-auto.cnf, which SET PERSIST writes.
+    Persisted,
+    /// The server's command line.
+    CommandLine,
+}
+
+impl OverriddenBy {
+    /// What to do instead; `file` is the file at hand, such as `this file`.
+    pub fn instruction(self, file: &str) -> String {
+        match self {
+            Self::AlterSystem => {
+                format!(
+                    "ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET/RESET, or remove it there"
+                )
+            }
+            Self::Persisted => {
+                format!(
+                    "SET PERSIST wins over {file} and the command line: use SET PERSIST or RESET PERSIST"
+                )
+            }
+            Self::CommandLine => {
+                "the command line wins over files: change it there and restart".to_owned()
+            }
+        }
+    }
+}
+
+/// The source that overrides the configuration file, if the reading of the setting shows one.
+pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
+    match advice.current.source()? {
+        Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
+            Some(OverriddenBy::CommandLine)
+        }
+        Source::File { path, .. } if path.rsplit('/').next() == Some("postgresql.auto.conf") => {
+            Some(OverriddenBy::AlterSystem)
+        }
+        Source::File { path, .. } if path.rsplit('/').next() == Some("mysqld-auto.cnf") => {
+            Some(OverriddenBy::Persisted)
+        }
+        _ => None,
+    }
+}
+
+/// The value in force and where it is set: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
+pub fn current_value(advice: &Advice) -> String {
+    value_and_source(advice.setting, &advice.current)
+}
+
+/// The same for any setting and reading.
+pub fn value_and_source(setting: &Setting, current: &Reading<Value>) -> String {
+    match current {
+        Reading::Known { value, source } => {
+            let value = setting.with_unit(&setting.config_value(value));
+            match source {
+                Source::File { .. } => format!("{value}, set in {source}"),
+                Source::Command { .. } => format!("{value}, reported by {source}"),
+                Source::Default { .. } => format!("{value}, the {source}"),
+                Source::Server { socket } => format!("{value}, reported by the server at {socket}"),
+                _ => format!("{value} ({source})"),
+            }
+        }
+        Reading::Unknown { why, detail, .. } if detail.is_empty() => format!("unknown: {why}"),
+        Reading::Unknown { why, detail, .. } => format!("unknown: {why} ({detail})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use walwise_judge::rules::Change;
+    use walwise_model::facts::UnknownReason;
+
+    fn from(source: Source) -> Advice {
+        let current = Reading::known(Value::Text("open_sync".to_owned()), source);
+        Advice {
+            current,
+            ..sample::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
+        }
+    }
+
+    #[test]
+    fn every_source_is_told_and_the_stronger_ones_are_seen() {
+        let cases = [
+            (
+                Source::line("/etc/pg/conf.d/10-old.conf", 1),
+                None,
+                "open_sync, set in /etc/pg/conf.d/10-old.conf:1",
+            ),
+            (
+                Source::line("/srv/pg/postgresql.auto.conf", 3),
+                Some(OverriddenBy::AlterSystem),
+                "open_sync, set in /srv/pg/postgresql.auto.conf:3",
+            ),
+            (
+                Source::file("/proc/10/cmdline"),
+                Some(OverriddenBy::CommandLine),
+                "open_sync, set in /proc/10/cmdline",
+            ),
+            (
+                Source::Command {
+                    argv: "pg_controldata -D /srv/pg".to_owned(),
+                },
+                None,
+                "open_sync, reported by `pg_controldata -D /srv/pg`",
+            ),
+            (
+                Source::line("/srv/db/mysqld-auto.cnf", 1),
+                Some(OverriddenBy::Persisted),
+                "open_sync, set in /srv/db/mysqld-auto.cnf:1",
+            ),
+            (
+                Source::line("/srv/cmdline", 1),
+                None,
+                "open_sync, set in /srv/cmdline:1",
+            ),
+            (
+                Source::Default {
+                    of: "PostgreSQL 15".to_owned(),
+                },
+                None,
+                "open_sync, the default of PostgreSQL 15",
+            ),
+            (
+                Source::Server {
+                    socket: "/run/pg".to_owned(),
+                },
+                None,
+                "open_sync, reported by the server at /run/pg",
+            ),
+        ];
+        for (source, wins, says) in cases {
+            let advice = from(source);
+            assert_eq!(
+                (overridden_by(&advice), current_value(&advice).as_str()),
+                (wins, says)
+            );
+        }
+        let denied = Reading::unknown(UnknownReason::Denied, "reading /srv/pg/postgresql.conf");
+        let unknown = Advice {
+            current: denied,
+            ..from(Source::Assumed)
+        };
+        assert_eq!(
+            current_value(&unknown),
+            "unknown: denied (reading /srv/pg/postgresql.conf)"
+        );
+        assert_eq!(overridden_by(&unknown), None);
+    }
+}

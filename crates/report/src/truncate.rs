@@ -1,0 +1,104 @@
+//! Keeps a report readable where a stack is larger than any real one.
+//!
+//! From surplus layers it removes facts, non-applying rules, and their part in explanations.
+//! Applying findings stay, and enough undecided ones of each rule that no exit code changes; the
+//! removed parts are counted. Layers that decide the verdict stay, however deep they lie.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Report, Stack};
+use walwise_judge::rules::{Finding, Outcome, Trace};
+use walwise_model::facts::note::RunNote;
+use walwise_model::facts::{Note, Subject};
+
+/// The number of layers shown of a stack; as many again may be shown because they decide the
+/// verdict.
+const MAX_LAYERS: usize = 128;
+
+/// The number of sub-conditions shown of one condition, and of ways to settle an undecided one.
+const MAX_CHILDREN: usize = MAX_LAYERS;
+
+pub fn truncate_stacks(report: &mut Report) {
+    let (mut hidden, mut shown) = (BTreeSet::new(), BTreeSet::new());
+    for stack in &mut report.stacks {
+        let left_out = truncate_stack(stack);
+        if !left_out.is_empty() {
+            report.warnings.push(Note::from(RunNote::LayersBeyondBound {
+                target: stack.target.name().to_owned(),
+                layers: stack.layers.len() + left_out.len(),
+                hidden: left_out.len(),
+            }));
+        }
+        hidden.extend(left_out);
+        shown.extend(stack.layers.iter().map(|layer| layer.subject.clone()));
+    }
+    hidden.retain(|subject| !shown.contains(subject));
+    if hidden.is_empty() {
+        return;
+    }
+    for subject in &hidden {
+        report.facts.remove_facts(subject);
+    }
+    for tally in &mut report.rules {
+        tally
+            .does_not_apply
+            .retain(|subject| !hidden.contains(subject));
+    }
+    let mut undecided: BTreeMap<String, usize> = BTreeMap::new();
+    report.findings.retain(|finding| match finding.outcome {
+        _ if !hidden.contains(&finding.subject) => true,
+        Outcome::Applies => true,
+        Outcome::DoesNotApply => false,
+        Outcome::Undecided { .. } => {
+            let count = undecided.entry(finding.rule.clone()).or_default();
+            *count += 1;
+            *count <= MAX_CHILDREN
+        }
+    });
+    for Finding { trace, outcome, .. } in &mut report.findings {
+        if let Some(trace) = trace {
+            prune_trace(trace);
+        }
+        if let Outcome::Undecided { needs } = outcome {
+            needs.truncate(MAX_CHILDREN);
+        }
+    }
+}
+
+/// Removes the surplus layers of a stack and returns their subjects.
+fn truncate_stack(stack: &mut Stack) -> Vec<Subject> {
+    let (mut weakest, mut left_out) = (0, Vec::new());
+    let mut at = 0;
+    stack.layers.retain(|layer| {
+        at += 1;
+        weakest += usize::from(layer.weakest);
+        let stays = at <= MAX_LAYERS || layer.weakest && weakest <= MAX_LAYERS;
+        if !stays {
+            left_out.push(layer.subject.clone());
+        }
+        stays
+    });
+    stack.left_out = Some(left_out.len()).filter(|count| *count > 0);
+    left_out
+}
+
+/// Keeps the sub-conditions that decide each condition, then others, up to a limit.
+fn prune_trace(trace: &mut Trace) {
+    let truth = trace.truth;
+    if trace.kids.len() > MAX_CHILDREN {
+        let more = trace.kids.len() - MAX_CHILDREN;
+        // The sort is stable: the deciding ones keep their order.
+        trace.kids.sort_by_key(|kid| kid.truth != truth);
+        trace.kids.truncate(MAX_CHILDREN);
+        let label = format!("{more} more are left out of this report");
+        trace.kids.push(Trace {
+            label,
+            truth,
+            seen: None,
+            kids: Vec::new(),
+        });
+    }
+    for kid in &mut trace.kids {
+        prune_trace(kid);
+    }
+}

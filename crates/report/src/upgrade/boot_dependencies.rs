@@ -1,0 +1,460 @@
+//! The dependency graph of the next boot: a line needs its file system, its device and parent
+//! lines; a device needs those below it, its unlocking, and the ZFS module.
+//!
+//! If a node fails, everything above it fails. The root file system is left out, because a boot
+//! that stops there is reported once.
+
+use std::collections::VecDeque;
+
+use crate::model::upgrade::{Answer, Item};
+use walwise_model::facts::catalog::device::DeviceKind;
+use walwise_model::facts::catalog::{boot, device, mount};
+use walwise_model::facts::{FactSet, Scope, Subject};
+
+/// One name for all ZFS pools, because they need the same module.
+pub(super) const ZFS_POOLS: &str = "the pools of ZFS";
+
+/// A node of the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BootDependency {
+    /// A line, a file system, or a device.
+    Subject(Subject),
+    /// Something that items name: a crypttab device, a swap, the ZFS pools.
+    Named(String),
+    /// A device named by an identifier that was not resolved, such as a UUID.
+    Unresolved,
+}
+
+impl BootDependency {
+    /// The effect of one of its items on everything above it.
+    pub(super) fn effective_answer(&self, item: &Item) -> Option<Answer> {
+        match self {
+            Self::Subject(_) | Self::Named(_) => item.answer,
+            Self::Unresolved => item.answer.map(|answer| answer.min(Answer::CannotBeTold)),
+        }
+    }
+
+    /// Its boot line, unless it is `than`.
+    pub(super) fn other_line(&self, than: &Self) -> Option<&Subject> {
+        match self {
+            Self::Subject(subject) if self != than && subject.scope() == Scope::Boot => {
+                Some(subject)
+            }
+            Self::Subject(_) | Self::Named(_) | Self::Unresolved => None,
+        }
+    }
+}
+
+pub(super) struct DependencyGraph<'f> {
+    pub(super) facts: &'f FactSet,
+    /// Lines with their mount points.
+    lines: Vec<(Subject, String)>,
+    unlocked: Vec<String>,
+    swaps: Vec<String>,
+}
+
+/// Options that name paths which must exist first (systemd.mount(5), mount(8), overlay).
+const PATH_OPTIONS: [&str; 5] = [
+    "x-systemd.requires=",
+    "x-systemd.requires-mounts-for=",
+    "lowerdir=",
+    "upperdir=",
+    "workdir=",
+];
+
+impl<'f> DependencyGraph<'f> {
+    pub(super) fn new(facts: &'f FactSet) -> Self {
+        let point = |line: &Subject| Some((line.clone(), facts.value(line, &boot::POINT)?));
+        let list = |key| facts.value(&Subject::host(), key).unwrap_or_default();
+        let lines = facts.subjects(Scope::Boot).filter_map(point).collect();
+        Self {
+            facts,
+            lines,
+            unlocked: list(&boot::UNLOCKED),
+            swaps: list(&boot::SWAPS),
+        }
+    }
+
+    /// The items about a node, and the failing or undecided ones about everything below it.
+    pub(super) fn relevant_items<'i>(
+        &self,
+        of: &BootDependency,
+        items: &'i [Item],
+    ) -> Vec<(BootDependency, &'i Item)> {
+        let own = self.own_nodes(of);
+        let mut reached = Vec::new();
+        for node in self.transitive_dependencies(of) {
+            for item in items {
+                let told = match &node {
+                    BootDependency::Subject(subject) => {
+                        item.subject == *subject && item.name.is_none()
+                    }
+                    BootDependency::Named(name) => item.name.as_ref() == Some(name),
+                    BootDependency::Unresolved => {
+                        item.subject.scope() == Scope::Device
+                            || item
+                                .name
+                                .as_ref()
+                                .is_some_and(|name| self.unlocked.contains(name))
+                    }
+                };
+                let least = if own.contains(&node) {
+                    Answer::WorksAndLoses
+                } else {
+                    Answer::CannotBeTold
+                };
+                if told && item.answer.is_some_and(|answer| answer >= least) {
+                    reached.push((node.clone(), item));
+                }
+            }
+        }
+        reached
+    }
+
+    /// A node and its aliases: its mount, its crypttab entry.
+    fn own_nodes(&self, of: &BootDependency) -> Vec<BootDependency> {
+        let mut own = vec![of.clone()];
+        if let BootDependency::Subject(subject) = of {
+            own.extend(
+                self.facts
+                    .resolve(subject, Scope::Mount)
+                    .map(BootDependency::Subject),
+            );
+            // A device mapper device that crypttab names.
+            own.extend(self.crypttab_entry(subject));
+        }
+        own
+    }
+
+    /// A node and everything below it.
+    fn transitive_dependencies(&self, of: &BootDependency) -> Vec<BootDependency> {
+        let mut found = vec![of.clone()];
+        let mut open = VecDeque::from([of.clone()]);
+        while let Some(node) = open.pop_front() {
+            for next in self.dependencies(&node) {
+                if !found.contains(&next) {
+                    found.push(next.clone());
+                    open.push_back(next);
+                }
+            }
+        }
+        found
+    }
+
+    fn dependencies(&self, node: &BootDependency) -> Vec<BootDependency> {
+        match node {
+            BootDependency::Subject(subject) => match subject.scope() {
+                Scope::Boot => self.line_dependencies(subject),
+                Scope::Mount | Scope::Device => self.device_dependencies(subject),
+                Scope::Host | Scope::Cluster | Scope::Target => Vec::new(),
+            },
+            BootDependency::Named(name) if self.swaps.contains(name) => {
+                self.source_dependencies(name)
+            }
+            BootDependency::Named(_) | BootDependency::Unresolved => Vec::new(),
+        }
+    }
+
+    fn line_dependencies(&self, line: &Subject) -> Vec<BootDependency> {
+        let options = self.facts.value(line, &boot::OPTIONS).unwrap_or_default();
+        let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
+        let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
+        let mut found: Vec<BootDependency> = match self.facts.resolve(line, Scope::Mount) {
+            // The source of a bind mount is not below its mount in the stack.
+            Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
+                vec![BootDependency::Subject(mounted)]
+            }
+            Some(mounted) => self
+                .source_dependencies(&source)
+                .into_iter()
+                .chain([BootDependency::Subject(mounted)])
+                .collect(),
+            None => self.source_dependencies(&source),
+        };
+        found.extend(
+            self.parent_lines(&point)
+                .filter(|(over, _)| over != line)
+                .map(|(over, _)| BootDependency::Subject(over.clone())),
+        );
+        for option in &options {
+            let named = PATH_OPTIONS
+                .iter()
+                .find_map(|key| option.strip_prefix(key))
+                .unwrap_or_default();
+            for path in named
+                .split([':', ' ', ','])
+                .filter(|path| path.starts_with('/'))
+            {
+                found.extend(
+                    self.parent_lines(path)
+                        .map(|(over, _)| BootDependency::Subject(over.clone())),
+                );
+            }
+        }
+        found
+    }
+
+    /// The lines whose mount points contain a path, without the root file system.
+    fn parent_lines<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s (Subject, String)> {
+        self.lines.iter().filter(move |(_, point)| {
+            let rest = path.strip_prefix(point.as_str());
+            point != "/" && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    /// What a source in fstab depends on: a device by its path, or the line that mounts the source
+    /// path.
+    fn source_dependencies(&self, source: &str) -> Vec<BootDependency> {
+        if source.starts_with("/dev/zvol/") {
+            return vec![BootDependency::Named(ZFS_POOLS.to_owned())];
+        }
+        if source.starts_with("/dev/") && !source.starts_with("/dev/disk/") {
+            return self
+                .device_by_path(source)
+                .into_iter()
+                .map(BootDependency::Subject)
+                .collect();
+        }
+        if source.starts_with('/') && !source.starts_with("/dev/") {
+            return self
+                .parent_lines(source)
+                .map(|(over, _)| BootDependency::Subject(over.clone()))
+                .collect();
+        }
+        let is_tag = [
+            "/dev/disk/",
+            "UUID=",
+            "LABEL=",
+            "PARTUUID=",
+            "PARTLABEL=",
+            "ID=",
+        ];
+        if is_tag.iter().any(|tag| source.starts_with(tag)) {
+            vec![BootDependency::Unresolved]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn device_by_path(&self, path: &str) -> Option<Subject> {
+        let by_path = self
+            .facts
+            .known_values(&device::PATH)
+            .into_iter()
+            .find(|(_, found)| found == path);
+        let mapped = path
+            .strip_prefix("/dev/mapper/")
+            .map(str::to_owned)
+            .or_else(|| {
+                let (group, volume) = path.strip_prefix("/dev/")?.split_once('/')?;
+                Some(format!(
+                    "{}-{}",
+                    group.replace('-', "--"),
+                    volume.replace('-', "--")
+                ))
+            });
+        let by_name = || {
+            let mapped = mapped?;
+            self.facts
+                .known_values(&device::DM_NAME)
+                .into_iter()
+                .find(|(_, name)| *name == mapped)
+        };
+        by_path.or_else(by_name).map(|(subject, _)| subject.clone())
+    }
+
+    fn device_dependencies(&self, subject: &Subject) -> Vec<BootDependency> {
+        let mut found: Vec<BootDependency> = self
+            .facts
+            .stack(subject)
+            .into_iter()
+            .map(BootDependency::Subject)
+            .collect();
+        let on_pool = self
+            .facts
+            .value(subject, &mount::CLASS)
+            .is_some_and(mount::MountClass::is_zfs)
+            || self
+                .facts
+                .value(subject, &device::KIND)
+                .is_some_and(DeviceKind::is_zvol);
+        found.extend(on_pool.then(|| BootDependency::Named(ZFS_POOLS.to_owned())));
+        found.extend(self.crypttab_entry(subject));
+        found
+    }
+
+    fn crypttab_entry(&self, subject: &Subject) -> Option<BootDependency> {
+        let name = self.facts.value(subject, &device::DM_NAME)?;
+        self.unlocked
+            .contains(&name)
+            .then_some(BootDependency::Named(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::boot_needs::{needs, severity_raises};
+    use super::*;
+    use walwise_judge::compat::Support;
+    use walwise_judge::rules::Level;
+    use walwise_model::facts::Source;
+    use walwise_model::facts::catalog::device::DeviceKind;
+    use walwise_model::facts::catalog::mount::MountClass;
+
+    const HERE: Source = Source::Assumed;
+
+    fn line(facts: &mut FactSet, point: &str, source: &str, options: &str) -> Subject {
+        let line = Subject::boot(point);
+        facts.insert_known(&line, &boot::POINT, point.to_owned(), HERE);
+        facts.insert_known(&line, &boot::SOURCE, source.to_owned(), HERE);
+        facts.insert_known(&line, &boot::AUTO, true, HERE);
+        facts.insert_known(
+            &line,
+            &boot::OPTIONS,
+            options.split(',').map(str::to_owned).collect(),
+            HERE,
+        );
+        line
+    }
+
+    /// md0 is below the volume vg-lv and the encrypted device vault; both are mounted, one of them
+    /// by a line.
+    fn machine() -> FactSet {
+        let mut facts = FactSet::default();
+        let host = Subject::host();
+        let device = |facts: &mut FactSet, name: &str, kind, mapped: Option<&str>| {
+            let subject = Subject::device(name);
+            facts.insert_known(&subject, &device::KIND, kind, HERE);
+            facts.insert_known(&subject, &device::PATH, format!("/dev/{name}"), HERE);
+            if let Some(mapped) = mapped {
+                facts.insert_known(&subject, &device::DM_NAME, mapped.to_owned(), HERE);
+            }
+            subject
+        };
+        let md = device(&mut facts, "md0", DeviceKind::Md, None);
+        let volume = device(&mut facts, "dm-0", DeviceKind::Lvm, Some("vg--a-lv"));
+        let vault = device(&mut facts, "dm-1", DeviceKind::Crypt, Some("vault"));
+        let disk = device(&mut facts, "sda", DeviceKind::Disk, None);
+        facts.add_edge(&volume, &md);
+        facts.add_edge(&vault, &disk);
+        let mounted = Subject::mount("/data");
+        facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), HERE);
+        facts.add_edge(&mounted, &vault);
+        let data = line(&mut facts, "/data", "/dev/mapper/vault", "defaults");
+        facts.link(&data, &mounted);
+        line(&mut facts, "/data/wal", "/dev/sda", "defaults");
+        line(&mut facts, "/bound", "/data/directory", "bind");
+        line(
+            &mut facts,
+            "/layers",
+            "overlay",
+            "lowerdir=/data/a:/b,upperdir=/c",
+        );
+        line(&mut facts, "/after", "/dev/sda", "x-systemd.requires=/data");
+        line(&mut facts, "/database", "/dev/sda", "defaults");
+        line(&mut facts, "/volume", "/dev/vg-a/lv", "noauto");
+        line(&mut facts, "/tagged", "UUID=1", "nofail");
+        line(&mut facts, "/pool", "/dev/zvol/tank/a", "defaults");
+        facts.insert_known(&host, &boot::UNLOCKED, vec!["vault".to_owned()], HERE);
+        let swaps = ["/data/swap", "/dev/mapper/vg--a-lv"]
+            .map(str::to_owned)
+            .to_vec();
+        facts.insert_known(&host, &boot::SWAPS, swaps, HERE);
+        facts.insert_known(
+            &Subject::mount("/tank"),
+            &mount::CLASS,
+            MountClass::Zfs,
+            HERE,
+        );
+        facts
+    }
+
+    /// The needs that fail because of this item, in order.
+    fn failing_needs(item: Item) -> String {
+        let facts = machine();
+        let mut items = vec![item];
+        items.extend(severity_raises(&facts, &items));
+        let needs = needs(&facts, &items);
+        let broken = needs.iter().filter(|need| !need.answer.works());
+        broken
+            .map(|need| need.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    fn fails(of: &Subject, name: Option<&str>) -> Item {
+        let item = Item::undecided(of, Level::Warning, "gone".to_owned(), Support::unknown(""));
+        Item {
+            name: name.map(str::to_owned),
+            ..item
+        }
+        .into_blocker()
+    }
+
+    #[test]
+    fn what_does_not_come_up_takes_along_what_stands_on_it() {
+        for (item, expected) in [
+            (
+                fails(&Subject::device("md0"), None),
+                "/tagged /volume /dev/mapper/vg--a-lv md0 vg--a-lv",
+            ),
+            (
+                fails(&Subject::host(), Some("vault")),
+                "/after /bound /data /data/wal /layers /tagged /data/swap vault",
+            ),
+            (
+                fails(&Subject::boot("/data"), None),
+                "/after /bound /data /data/wal /layers /data/swap",
+            ),
+            (fails(&Subject::boot("/data/wal"), None), "/data/wal"),
+            (fails(&Subject::boot("/"), None), ""),
+            (
+                fails(&Subject::host(), Some(ZFS_POOLS)),
+                "/pool the pools of ZFS",
+            ),
+        ] {
+            let what = format!("{:?} {:?}", item.subject, item.name);
+            assert_eq!(failing_needs(item), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_a_tag_names_may_be_anything() {
+        let facts = machine();
+        let items = [fails(&Subject::device("md0"), None)];
+        let needs = needs(&facts, &items);
+        let tagged = needs.iter().find(|need| need.name == "/tagged").unwrap();
+        assert_eq!((tagged.answer, tagged.why.len()), (Answer::CannotBeTold, 1));
+        assert!(
+            needs
+                .iter()
+                .any(|need| need.name == "/volume" && need.answer == Answer::Fails)
+        );
+    }
+
+    #[test]
+    fn only_what_does_not_come_up_is_taken_along() {
+        let loses = Item {
+            answer: Some(Answer::WorksAndLoses),
+            ..fails(&Subject::boot("/data"), None)
+        };
+        assert_eq!(failing_needs(loses), "/data");
+    }
+
+    /// The boot can do without the encrypted device, but not without the file system on it.
+    #[test]
+    fn a_line_matters_as_much_as_the_boot_waits_for_it() {
+        let items = [fails(&Subject::host(), Some("vault"))];
+        let raised = severity_raises(&machine(), &items);
+        let critical: Vec<&str> = raised.iter().map(|item| item.subject.name()).collect();
+        assert_eq!(
+            critical,
+            ["/after", "/bound", "/data", "/data/wal", "/layers"]
+        );
+        assert!(
+            raised
+                .iter()
+                .all(|item| item.level == Level::Critical && item.answer == Some(Answer::Fails))
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! Everything that the next boot needs, and whether it will work.
+//!
+//! The answer to a need is the worst of its items, so that items, closing sentence, exit code and
+//! this list agree. A need without items *works*, so every check must make an item of whatever is
+//! unknown.
+
+use std::collections::BTreeMap;
+
+use super::boot_dependencies::{BootDependency, DependencyGraph, ZFS_POOLS};
+use super::severity::line_severity;
+use crate::model::upgrade::{Answer, BootNeed, Item, Kind};
+use walwise_judge::compat::Support;
+use walwise_model::facts::catalog::device::DeviceKind;
+use walwise_model::facts::catalog::mount::MountClass;
+use walwise_model::facts::catalog::{boot, device, mount};
+use walwise_model::facts::{FactSet, Scope, Subject};
+
+/// Everything that the next boot needs, ordered by kind.
+pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<BootNeed> {
+    let ground = DependencyGraph::new(facts);
+    let mut all: Vec<BootNeed> = need_candidates(facts)
+        .into_iter()
+        .map(|thing| thing.into_need(&ground, items))
+        .collect();
+    all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
+    all
+}
+
+/// Extra items for lines more severe than the item about their device: an optional encrypted device
+/// below a required file system.
+pub fn severity_raises(facts: &FactSet, items: &[Item]) -> Vec<Item> {
+    let ground = DependencyGraph::new(facts);
+    let mut raised = Vec::new();
+    for line in facts.subjects(Scope::Boot) {
+        let level = line_severity(facts, line);
+        let reached = ground.relevant_items(&BootDependency::Subject(line.clone()), items);
+        let worst = reached
+            .iter()
+            .filter_map(|(at, item)| at.effective_answer(item))
+            .max();
+        let Some(worst) = worst.filter(|worst| *worst >= Answer::CannotBeTold) else {
+            continue;
+        };
+        let mut weights = reached
+            .iter()
+            .filter(|(at, item)| at.effective_answer(item) == Some(worst))
+            .map(|(_, item)| item.level);
+        if weights.any(|found| found >= level) {
+            continue;
+        }
+        let what = "the device under it does not come up, or may not".to_owned();
+        let place = facts.value(line, &boot::WHERE);
+        let item = Item {
+            place,
+            ..Item::undecided(line, level, what, Support::unknown(""))
+        };
+        raised.push(if worst == Answer::Fails {
+            item.into_blocker()
+        } else {
+            item
+        });
+    }
+    raised
+}
+
+struct NeedCandidate {
+    kind: Kind,
+    subject: Subject,
+    name: String,
+    place: Option<String>,
+    node: BootDependency,
+}
+
+impl NeedCandidate {
+    fn into_need(self, ground: &DependencyGraph, items: &[Item]) -> BootNeed {
+        let Self {
+            kind,
+            subject,
+            name,
+            place,
+            node,
+        } = self;
+        let reached = ground.relevant_items(&node, items);
+        let answer = reached
+            .iter()
+            .filter_map(|(at, item)| at.effective_answer(item))
+            .max()
+            .unwrap_or(Answer::Works);
+        let mut why: Vec<String> = Vec::new();
+        for (at, item) in reached {
+            let over = at
+                .other_line(&node)
+                .and_then(|line| mount_point(ground.facts, line));
+            let what = match (&at, over) {
+                (BootDependency::Unresolved, _) => {
+                    "it is unknown whether the device under it comes up".to_owned()
+                }
+                (BootDependency::Subject(_) | BootDependency::Named(_), Some(point)) => {
+                    format!("{point}: {}", item.what)
+                }
+                (BootDependency::Subject(_) | BootDependency::Named(_), None) => item.what.clone(),
+            };
+            if !why.contains(&what) {
+                why.push(what);
+            }
+        }
+        BootNeed {
+            kind,
+            subject,
+            place,
+            name,
+            answer,
+            why,
+        }
+    }
+}
+
+fn mount_point(facts: &FactSet, line: &Subject) -> Option<String> {
+    facts.value(line, &boot::POINT)
+}
+
+fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
+    let of = |kind, subject: &Subject, name, place| {
+        let node = BootDependency::Subject(subject.clone());
+        NeedCandidate {
+            kind,
+            subject: subject.clone(),
+            name,
+            place,
+            node,
+        }
+    };
+    let named = |kind, name: String| {
+        let node = BootDependency::Named(name.clone());
+        NeedCandidate {
+            kind,
+            subject: Subject::host(),
+            name,
+            place: None,
+            node,
+        }
+    };
+    let mut all = Vec::new();
+    for line in facts.subjects(Scope::Boot) {
+        let point = mount_point(facts, line).unwrap_or_else(|| line.name().to_owned());
+        all.push(of(
+            Kind::Mount,
+            line,
+            point,
+            facts.value(line, &boot::WHERE),
+        ));
+    }
+    if let Some(root) = undeclared_root(facts) {
+        all.push(of(Kind::Mount, &root, root.name().to_owned(), None));
+    }
+    for (subject, kind) in assembled_devices(facts) {
+        let name = facts
+            .value(&subject, &device::DM_NAME)
+            .unwrap_or_else(|| subject.name().to_owned());
+        all.push(of(kind, &subject, name, None));
+    }
+    let host = Subject::host();
+    let active: Vec<String> = facts
+        .known_values(&device::DM_NAME)
+        .into_iter()
+        .map(|(_, name)| name)
+        .collect();
+    let unlocked = facts.value(&host, &boot::UNLOCKED).unwrap_or_default();
+    let closed = unlocked.into_iter().filter(|name| !active.contains(name));
+    all.extend(closed.map(|name| named(Kind::Crypt, name)));
+    let swaps = facts.value(&host, &boot::SWAPS).unwrap_or_default();
+    all.extend(swaps.into_iter().map(|name| named(Kind::Swap, name)));
+    if uses_zfs(facts) {
+        all.push(named(Kind::Pool, ZFS_POOLS.to_owned()));
+    }
+    all
+}
+
+/// The root file system, if neither fstab nor the kernel's command line declares it.
+pub(super) fn undeclared_root(facts: &FactSet) -> Option<Subject> {
+    let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
+    if facts.subjects(Scope::Boot).any(is_root) {
+        return None;
+    }
+    let root = Subject::mount("/");
+    let class = facts.value(&root, &mount::CLASS)?;
+    is_on_device(class).then_some(root)
+}
+
+fn is_on_device(class: MountClass) -> bool {
+    matches!(class, MountClass::Block | MountClass::Network)
+}
+
+/// Whether anything here uses ZFS.
+pub(super) fn uses_zfs(facts: &FactSet) -> bool {
+    !facts
+        .subjects_where(&mount::CLASS, |class| class.is_zfs())
+        .is_empty()
+        || !facts
+            .subjects_where(&device::KIND, |kind| kind.is_zvol())
+            .is_empty()
+}
+
+/// The devices that the kernel assembles, with the kind of each.
+pub(super) fn assembled_devices(facts: &FactSet) -> BTreeMap<Subject, Kind> {
+    let all = facts.known_values(&device::KIND).into_iter();
+    let size = |of: &Subject| facts.value(of, &device::SIZE);
+    all.filter_map(|(subject, kind)| Some((subject.clone(), need_kind(kind, size(subject))?)))
+        .collect()
+}
+
+/// The kind of a device between a file system and its disks; `None` if the kernel need not assemble
+/// it.
+fn need_kind(kind: DeviceKind, size: Option<u64>) -> Option<Kind> {
+    match kind {
+        DeviceKind::Md => Some(Kind::Array),
+        DeviceKind::Lvm
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd => Some(Kind::Volume),
+        DeviceKind::Crypt => Some(Kind::Crypt),
+        // zram is created at each boot, usually for swap; without a size it was never set up.
+        DeviceKind::Zram => (size != Some(0)).then_some(Kind::Swap),
+        DeviceKind::Multipath => Some(Kind::Multipath),
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Ram
+        | DeviceKind::Other => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use walwise_model::facts::Source;
+
+    #[test]
+    fn a_zram_that_nobody_has_set_up_is_needed_by_nobody() {
+        let needed = |kind: DeviceKind, size: u64| {
+            let (mut facts, of) = (FactSet::default(), Subject::device("zram0"));
+            facts.insert_known(&of, &device::KIND, kind, Source::call("x"));
+            facts.insert_known(&of, &device::SIZE, size, Source::call("x"));
+            !assembled_devices(&facts).is_empty()
+        };
+        assert!(!needed(DeviceKind::Zram, 0) && needed(DeviceKind::Zram, 4096));
+        assert!(
+            needed(DeviceKind::Md, 0),
+            "an array that does not run is needed"
+        );
+    }
+}

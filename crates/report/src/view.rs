@@ -1,0 +1,368 @@
+//! The report as sections for people: which sections, in which order, with what content.
+//!
+//! Text, Markdown, HTML and the screens render these sections. What several targets share appears
+//! under the first of them. Sections of a large host are made in parallel.
+
+pub mod dedup;
+pub mod target_order {
+    //! The display order of targets: the worst first, free disks last. The report itself keeps the
+    //! order of subjects.
+
+    use super::dedup::FindingsByTarget;
+    use crate::TargetSummary;
+    use walwise_judge::rules::{Level, Outcome};
+
+    /// The targets in this order: at risk, contradictory, with critical findings, unproven,
+    /// durable, free disks by rank.
+    pub(crate) fn worst_first<'a>(findings: &FindingsByTarget<'a>) -> Vec<&'a TargetSummary> {
+        let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
+        let urgency = |target| {
+            findings
+                .report
+                .urgency(target, || critical_count(findings, target) > 0)
+        };
+        targets.sort_by_cached_key(|target| (urgency(target), target.rank));
+        targets
+    }
+
+    /// The number of critical findings about a target, its boot lines and its stack.
+    pub fn critical_count(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
+        let critical =
+            |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
+        findings
+            .findings_about(target)
+            .iter()
+            .filter(|(_, finding)| critical(finding.level, &finding.outcome))
+            .count()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::collections::BTreeMap;
+
+        use super::*;
+        use crate::{sample, text};
+        use walwise_judge::durability::VerdictKind;
+        use walwise_model::facts::catalog::target::{self, TargetKind};
+        use walwise_model::facts::{FactSet, Source, Subject};
+
+        /// Every combination of verdicts and critical findings of two targets is in the documented
+        /// order, whatever their names.
+        #[test]
+        fn the_worst_is_told_first() {
+            let kinds = [
+                (Some(VerdictKind::AtRisk), true),
+                (Some(VerdictKind::AtRisk), false),
+                (Some(VerdictKind::Contradictory), false),
+                (Some(VerdictKind::Durable), true),
+                (Some(VerdictKind::Unproven), false),
+                (Some(VerdictKind::ProvenByDrill), false),
+                (Some(VerdictKind::Durable), false),
+                (None, false),
+            ];
+            let severity = [0, 0, 1, 2, 3, 4, 5, 6];
+            for (a, one) in kinds.iter().zip(severity) {
+                for (b, other) in kinds.iter().zip(severity) {
+                    let text = text::render(&report_with(*a, *b));
+                    let at = |name: &str| text.find(&format!(": {name}\n")).unwrap();
+                    assert_eq!(at("/a") < at("/b"), one <= other, "{a:?} {b:?}\n{text}");
+                }
+            }
+        }
+
+        #[test]
+        fn a_line_of_the_summary_counts_what_is_critical_about_the_boot_line_too() {
+            let text = text::render(&report_with(
+                (Some(VerdictKind::Durable), true),
+                (None, false),
+            ));
+            assert!(
+                text.contains("\n  DURABLE, 1 critical  /a\n  UNREADABLE           /b\n"),
+                "{text}"
+            );
+        }
+
+        fn report_with(
+            a: (Option<VerdictKind>, bool),
+            b: (Option<VerdictKind>, bool),
+        ) -> crate::Report {
+            let mut facts = FactSet::default();
+            let (mut verdicts, mut findings) = (Vec::new(), Vec::new());
+            for (name, (standing, critical)) in [("/a", a), ("/b", b)] {
+                let (place, fs, next) = (
+                    Subject::target(name),
+                    Subject::mount(name),
+                    Subject::boot(name),
+                );
+                let kind = if standing.is_some() {
+                    TargetKind::Directory
+                } else {
+                    TargetKind::Device
+                };
+                facts.insert_known(&place, &target::KIND, kind, Source::call("test"));
+                facts.add_edge(&place, &fs);
+                facts.link(&place, &fs);
+                facts.add_subject(&next);
+                facts.link(&next, &fs);
+                verdicts.extend(standing.map(|standing| sample::verdict(&place, standing)));
+                if critical {
+                    findings.push(sample::finding(
+                        "boot.one",
+                        &next,
+                        Level::Critical,
+                        Vec::new(),
+                    ));
+                }
+            }
+            sample::report(&facts, verdicts, findings, BTreeMap::new())
+        }
+    }
+}
+mod rich_text;
+mod tone {
+    //! The colour class of words and symbols, for every output with colours.
+
+    use walwise_judge::durability::VerdictKind;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Tone {
+        Good,
+        /// Nothing is judged.
+        Dim,
+        Doubt,
+        Bad,
+    }
+
+    impl From<VerdictKind> for Tone {
+        fn from(standing: VerdictKind) -> Self {
+            match standing {
+                VerdictKind::AtRisk | VerdictKind::Contradictory => Self::Bad,
+                VerdictKind::Unproven => Self::Doubt,
+                VerdictKind::ProvenByDrill | VerdictKind::Durable => Self::Good,
+            }
+        }
+    }
+
+    /// The symbol of a verdict, which repeats its colour.
+    pub fn standing_symbol(standing: VerdictKind) -> &'static str {
+        match standing {
+            VerdictKind::AtRisk => "!",
+            VerdictKind::Contradictory => "≠",
+            VerdictKind::Unproven => "?",
+            VerdictKind::ProvenByDrill | VerdictKind::Durable => "●",
+        }
+    }
+}
+pub mod flush {
+    //! A flush path in a line: `commit → PostgreSQL → ext4 ✗ DROPPED   sda ! LOST HERE`.
+    //!
+    //! The path comes from [`walwise_judge::durability`]; the screens draw it in rows.
+
+    use super::Tone;
+    use walwise_judge::durability::{FlushHop, FlushState, HopKind};
+
+    /// The symbol of a hop, its word, and the tone of both.
+    pub fn sign(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
+        let word = hop.state.as_str();
+        match hop.state {
+            FlushState::NotJudged if matches!(hop.kind, HopKind::Commit) => ("●", "", Tone::Good),
+            FlushState::NotJudged => ("·", "–", Tone::Dim),
+            FlushState::Passed | FlushState::FlushSent => ("●", word, Tone::Good),
+            FlushState::Answered => ("◆", word, Tone::Good),
+            FlushState::NoCache => ("○", word, Tone::Good),
+            FlushState::Unknown | FlushState::Unseen => ("?", word, Tone::Doubt),
+            FlushState::Disagrees => ("≠", word, Tone::Bad),
+            FlushState::Dropped => ("✗", word, Tone::Bad),
+            FlushState::LostHere => ("!", word, Tone::Bad),
+        }
+    }
+
+    /// Whether its word needs no explanation.
+    pub fn needs_no_remark(hop: &FlushHop) -> bool {
+        match sign(hop).2 {
+            Tone::Good | Tone::Dim => true,
+            Tone::Doubt | Tone::Bad => false,
+        }
+    }
+
+    /// Keeps a hop on one line.
+    pub const NO_BREAK_SPACE: char = '\u{a0}';
+
+    /// The path in a line: hops of one rank separated by bars, symbol and word where a flush is not
+    /// simply passed on, and no arrow where none arrives.
+    pub fn path_line(path: &[FlushHop]) -> String {
+        let mut out = String::new();
+        let mut before: Option<u32> = None;
+        for hop in path.iter().filter(|hop| is_shown(hop)) {
+            let glue = match before {
+                None => "",
+                Some(rank) if rank == hop.rank => " | ",
+                Some(_) if hop.arrival.is_suppressed() => "\u{a0}\u{a0} ",
+                Some(_) => " → ",
+            };
+            before = Some(hop.rank);
+            out.push_str(glue);
+            out.push_str(&hop_text(hop).replace(' ', &NO_BREAK_SPACE.to_string()));
+        }
+        out
+    }
+
+    /// Disks behind a controller are shown only if something is wrong.
+    fn is_shown(hop: &FlushHop) -> bool {
+        !matches!(hop.kind, HopKind::Members) || !hop.state.is_sound()
+    }
+
+    fn hop_text(hop: &FlushHop) -> String {
+        let is_to_come = matches!(hop.kind, HopKind::Server) && hop.subjects.is_empty();
+        let name = if is_to_come {
+            format!("({})", hop.name)
+        } else {
+            hop.name.clone()
+        };
+        if hop.state.is_sound() {
+            name
+        } else {
+            format!("{name} {} {}", sign(hop).0, hop.state)
+        }
+    }
+}
+pub mod answers;
+mod baseline;
+pub mod findings;
+pub mod host;
+pub mod latency;
+pub mod plan;
+pub mod saved;
+mod section;
+pub mod short;
+pub mod target;
+pub mod unknown;
+pub mod upgrade;
+pub mod what_if;
+pub mod wording;
+
+use std::collections::BTreeMap;
+
+use super::{Report, TargetSummary};
+use dedup::FindingsByTarget;
+pub use rich_text::{RichText, TextSpan};
+pub use section::{
+    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
+    ItemRef, Section,
+};
+pub use tone::{Tone, standing_symbol};
+use walwise_model::facts::{Scope, Subject};
+use walwise_model::parallel;
+
+/// A part of the report for `--only`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportPart {
+    /// What to do, in order, with all commands.
+    Plan,
+    /// The evidence of each verdict.
+    Evidence,
+    Latency,
+    /// Unknown facts, what they leave undecided, and how to read them.
+    Unknown,
+}
+
+/// One part of the report, for each target that has it.
+pub fn part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
+    let findings = FindingsByTarget::new(report);
+    let targets = target_order::worst_first(&findings);
+    let places = findings.first_mentions(&targets);
+    let mut groups: Vec<Vec<Section>> = vec![host::header(report)];
+    for (place, target) in targets.iter().enumerate() {
+        let sections = target::report_part(&mut places.target_view(place), target, part);
+        if !sections.is_empty() {
+            groups.push([vec![target::target_heading(report, target)], sections].concat());
+        }
+    }
+    groups
+}
+
+/// The sections with advice about one target, for outputs that show one target at a time.
+#[derive(Clone, Debug, Default)]
+pub struct AdviceSections {
+    pub change: Option<Section>,
+    pub no_change: Option<Section>,
+    pub options: Option<Section>,
+    pub findings: Option<Section>,
+    pub undecided: Option<Section>,
+    withheld: Option<Section>,
+    conflicts: Option<Section>,
+}
+
+impl AdviceSections {
+    /// Made as if there were no other target.
+    pub fn new(report: &Report, target: &TargetSummary) -> Self {
+        let findings = FindingsByTarget::for_target(report, target);
+        let places = findings.first_mentions(&[target]);
+        let chapter = &mut places.target_view(0);
+        let concerns = |of: &Subject| of.scope() == Scope::Host || target.subjects.contains(of);
+        Self {
+            change: plan::changes_section(chapter, target),
+            no_change: plan::no_change_section(chapter, target),
+            options: plan::options_section(chapter, target),
+            findings: findings::target_findings(chapter, target),
+            undecided: findings::target_undecided(chapter, target),
+            withheld: host::withheld_section(report, concerns),
+            conflicts: host::conflicts_section(report, concerns),
+        }
+    }
+
+    /// All sections in order.
+    pub fn sections(&self) -> impl Iterator<Item = &Section> {
+        let Self {
+            change,
+            no_change: right,
+            options,
+            findings: found,
+            undecided,
+            withheld,
+            conflicts,
+        } = self;
+        [
+            change, right, options, found, undecided, withheld, conflicts,
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// The targets in display order.
+pub(crate) fn worst_first(report: &Report) -> Vec<&TargetSummary> {
+    target_order::worst_first(&FindingsByTarget::new(report))
+}
+
+/// The positions in the report of the targets in display order.
+pub fn indices_worst_first(report: &Report) -> Vec<usize> {
+    let places: BTreeMap<&Subject, usize> = report
+        .targets
+        .iter()
+        .map(|one| &one.target)
+        .zip(0..)
+        .collect();
+    worst_first(report)
+        .into_iter()
+        .filter_map(|one| places.get(&one.target).copied())
+        .collect()
+}
+
+/// The full report as groups of sections: the host with a line for each target, each target from
+/// the worst on, then what belongs to no target.
+pub fn section_groups(report: &Report) -> Vec<Vec<Section>> {
+    let findings = FindingsByTarget::new(report);
+    let targets = target_order::worst_first(&findings);
+    let places = findings.first_mentions(&targets);
+    let mut first = host::header(report);
+    first.extend(baseline::sections(report));
+    first.extend(host::targets_summary(&findings, &targets));
+    let numbered: Vec<(usize, &TargetSummary)> = targets.iter().copied().enumerate().collect();
+    let mut groups = vec![first];
+    groups.extend(parallel::map(&numbered, |(place, target)| {
+        target::target_sections(&mut places.target_view(*place), target)
+    }));
+    groups.push(host::host_sections(report, &mut places.untargeted_view()));
+    groups
+}

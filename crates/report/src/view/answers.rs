@@ -1,0 +1,232 @@
+//! Answers and fixes as text, the same in every output.
+
+use super::section::{Badge, Bullet, Detail, Grid};
+use super::{RichText, wording};
+use crate::fixes::Fix;
+use crate::model::answer::{Answer, AnswerAction, AnswerValue, Topic};
+use crate::{FilesystemChoice, Report, TargetSummary};
+use walwise_judge::rules::Risk;
+use walwise_model::escape::Command;
+use walwise_model::facts::Scope;
+use walwise_model::text::latency;
+
+/// A row of the answers.
+#[derive(Clone, Debug)]
+pub struct AnswerRow {
+    pub topic: Topic,
+    pub label: &'static str,
+    pub now: String,
+    pub action: AnswerAction,
+    pub recommended: String,
+    pub why: String,
+}
+
+/// The rows that apply to a target.
+pub fn answer_rows(target: &TargetSummary) -> Vec<AnswerRow> {
+    let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
+    target
+        .answers
+        .iter()
+        .filter(applies)
+        .map(|(topic, answer)| answer_row(target, *topic, answer))
+        .collect()
+}
+
+fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRow {
+    let value = answer.value.as_ref().map(value_text);
+    let basis = answer
+        .basis
+        .map(|basis| format!(" ({})", basis.as_str()))
+        .unwrap_or_default();
+    let interrupts = match answer.risk {
+        Some(Risk::None | Risk::NeedsRemount) | None => String::new(),
+        Some(risk) => format!(", {}", wording::interruption(risk)),
+    };
+    let recommended = match (answer.action, value) {
+        (AnswerAction::Keep, Some(value)) => format!("keep {value}{basis}"),
+        (AnswerAction::Change, Some(value)) => format!("{value}{basis}{interrupts}"),
+        (AnswerAction::Create, Some(value)) if topic == Topic::Filesystem => {
+            format!("create {value}{basis}")
+        }
+        (AnswerAction::Create, Some(value)) => format!("{value}{basis}"),
+        (AnswerAction::NoAdvice, _) if topic == Topic::CommitLatency => "no advice".to_owned(),
+        (AnswerAction::NoAdvice, _) => match &answer.current {
+            Some(current) => format!("no advice (in force: {})", value_text(current)),
+            None => format!("no advice ({})", answer.reason),
+        },
+        (_, _) => match answer.apply.first() {
+            Some(command) => format!("measure: {}", command.as_str()),
+            None => answer.reason.clone(),
+        },
+    };
+    AnswerRow {
+        topic,
+        label: answer.setting.unwrap_or(topic.label()),
+        now: answer
+            .current
+            .as_ref()
+            .map_or_else(|| missing_value(target, topic), value_text),
+        action: answer.action,
+        recommended,
+        why: answer.reason.clone(),
+    }
+}
+
+/// The text for a missing value.
+fn missing_value(target: &TargetSummary, topic: Topic) -> String {
+    match topic {
+        Topic::CommitLatency if target.kind.is_device() => "not mounted",
+        Topic::CommitLatency => "not measured",
+        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions if target.kind.is_device() => {
+            "none"
+        }
+        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions => "unknown",
+        Topic::WalSyncMethod
+        | Topic::FlushMethod
+        | Topic::FlushLog
+        | Topic::MaxWalSize
+        | Topic::RedoCapacity => match target.cluster {
+            Some(_) => "unknown",
+            None => "no server here yet",
+        },
+    }
+    .to_owned()
+}
+
+/// A value as its server, the mount table or mkfs writes it.
+fn value_text(value: &AnswerValue) -> String {
+    match value {
+        AnswerValue::Text(text) => text.clone(),
+        AnswerValue::Latency(of) => latency(of.median_us, of.low_us, of.high_us, of.p99_us),
+    }
+}
+
+impl AnswerAction {
+    /// The symbol before the recommended value.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Keep => "=",
+            Self::Change => "→",
+            Self::Create => "+",
+            Self::NoAdvice => "·",
+            Self::Undecided => "?",
+            Self::NotApplicable => "–",
+        }
+    }
+}
+
+pub fn answers_grid(rows: Vec<AnswerRow>) -> Grid {
+    let cells = |row: AnswerRow| {
+        let recommended = format!("{} {}", row.action.symbol(), row.recommended);
+        vec![
+            RichText::code(row.label),
+            row.now.into(),
+            recommended.into(),
+            row.why.into(),
+        ]
+    };
+    Grid {
+        head: vec!["setting", "now", "recommended", "why"],
+        right_aligned: Vec::new(),
+        narrow_splits: &[&[0, 1, 2], &[0, 3]],
+        rows: rows.into_iter().map(cells).collect(),
+    }
+}
+
+/// The file systems that can be created on a free disk, in display order.
+pub fn filesystem_candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
+    let plan = report.plan(&target.target)?;
+    let is_first = |choice: &FilesystemChoice| {
+        plan.wanted()
+            .map_or(choice.first, |wanted| wanted == choice)
+    };
+    let best = plan
+        .filesystems
+        .iter()
+        .find(|choice| choice.first)
+        .and_then(|choice| choice.rank);
+    let row = |choice: &FilesystemChoice| {
+        let has = choice.filesystem.traits();
+        let yes = |one: bool| RichText::plain(if one { "yes" } else { "no" });
+        let published = match choice.first {
+            true => "first choice",
+            false if best.is_some() && choice.rank == best => "equal",
+            false => "for its features",
+        };
+        vec![
+            format!(
+                "{} {}",
+                if is_first(choice) { "+" } else { " " },
+                choice.filesystem
+            )
+            .into(),
+            format!("{}{}", has.flushes, if has.flushes > 1 { "+" } else { "" }).into(),
+            yes(has.data_checksums),
+            yes(has.shrinks),
+            yes(has.snapshots),
+            published.into(),
+        ]
+    };
+    let made: Vec<&FilesystemChoice> = plan
+        .filesystems
+        .iter()
+        .filter(|choice| choice.refused.is_none())
+        .collect();
+    (!made.is_empty()).then(|| Grid {
+        head: vec![
+            "  candidate",
+            "flushes/commit",
+            "checksums",
+            "shrinks",
+            "snapshots",
+            "published",
+        ],
+        right_aligned: vec![false, true, false, false, false, false],
+        narrow_splits: &[],
+        rows: made.into_iter().map(row).collect(),
+    })
+}
+
+/// A fix with its commands, its source and its rules.
+pub fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
+    let explain = || {
+        let command = Command::new("walwise explain ").value(fix.rules.first()?)?;
+        let command = match target {
+            Some(target) => command.literal(" ").value(target.target.name())?,
+            None => command,
+        };
+        report.host.command(command)
+    };
+    let mut beneath = Vec::new();
+    match (&fix.commands[..], &fix.remedy) {
+        ([], Some(remedy)) => beneath.push(Detail::Sentence(remedy.clone().into())),
+        ([], None) => beneath.extend(explain().map(|command| Detail::Commands("", vec![command]))),
+        (commands, _) => beneath.push(Detail::Commands("", commands.to_vec())),
+    }
+    beneath.extend(
+        fix.source
+            .as_ref()
+            .map(|seen| Detail::Verbose("read from", seen.clone().into())),
+    );
+    let subject = wording::subject_name(fix.subject);
+    // A target has one mount and one server, but can have several disks, so only these are named.
+    let is_plain = target.is_some() && fix.subject.scope() != Scope::Device;
+    let title = if is_plain || fix.title.contains(&subject) {
+        fix.title.clone()
+    } else {
+        format!("{subject}: {}", fix.title)
+    };
+    let written = fix
+        .rules
+        .iter()
+        .map(|rule| wording::level_as_written(report, rule))
+        .collect::<String>();
+    Bullet {
+        note: fix.setting.map_or_else(RichText::default, |_| {
+            format!("interrupts: {}", wording::interruption(fix.risk)).into()
+        }),
+        rule: fix.rules.join(", "),
+        details: beneath,
+        ..Bullet::with_badge(Badge::Level(fix.level, false), title + &written)
+    }
+}

@@ -1,0 +1,665 @@
+//! The differences from a saved report: what is dangerous now, what is fixed, changed facts, and
+//! shifts of commit latency.
+//!
+//! Equal changes of many subjects share a line; drifting and derived facts are only counted, so
+//! that they do not hide real changes. The JSON has all of them.
+
+mod first_names {
+    //! Many names in a line.
+
+    use crate::view::wording;
+    use walwise_model::text::names_and_count;
+
+    const MAX_NAMES: usize = 6;
+
+    pub fn first_names(names: impl Iterator<Item = String>) -> String {
+        let names: Vec<String> = names.collect();
+        names_and_count(
+            &wording::distinct(names.iter().map(String::as_str)),
+            MAX_NAMES,
+        )
+    }
+}
+mod facts {
+    //! Changed facts, equal changes of many subjects in one line; derived and drifting ones are
+    //! counted.
+
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::first_names::first_names;
+    use crate::model::difference::{Difference, FactChange, Shown};
+    use crate::view::{RichText, Section, wording};
+    use walwise_model::facts::{Nature, Subject};
+
+    pub fn sections(difference: &Difference) -> Vec<Section> {
+        let of = |nature: &[Nature]| {
+            let wanted = |change: &&FactChange| nature.contains(&change.nature);
+            difference.facts.iter().filter(wanted).collect::<Vec<_>>()
+        };
+        let lasting = of(&[Nature::Lasting, Nature::Identity, Nature::Assigned]);
+        let follow: Vec<_> = of(&[Nature::Concluded])
+            .into_iter()
+            .filter(|change| change.values().is_some())
+            .collect();
+        let drift = of(&[Nature::Drifting]).len();
+        let (both, one): (Vec<&FactChange>, Vec<&FactChange>) = lasting
+            .into_iter()
+            .partition(|change| change.values().is_some());
+        let mut changed = Section::part("Changed");
+        for ((fact, change), subjects) in group_equal_changes(&both) {
+            let subjects = first_names(subjects.into_iter().map(wording::subject_name));
+            changed.push(RichText::code(fact).append(format!(" of {subjects}: {change}")));
+        }
+        let names = |changes: &[&FactChange]| {
+            let distinct: BTreeSet<&str> = changes.iter().map(|change| change.fact).collect();
+            first_names(distinct.into_iter().map(str::to_owned))
+        };
+        let mut rest = Section::part("");
+        if !follow.is_empty() {
+            let because = if both.is_empty() {
+                "Derived differences"
+            } else {
+                "Derived changes"
+            };
+            rest.push(format!("{because}: {}", names(&follow)));
+        }
+        let known =
+            |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
+        let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
+        for (what, changes) in [("Now unknown", lost), ("Newly readable", learnt)] {
+            if !changes.is_empty() {
+                let count = wording::count_noun(changes.len(), "fact");
+                rest.push(format!("{what}: {count}: {}", names(&changes)));
+            }
+        }
+        if drift > 0 {
+            let count = wording::count_noun(drift, "fact");
+            rest.push(format!(
+                "{count} that change constantly (free space …) omitted; see JSON"
+            ));
+        }
+        [changed, rest]
+            .into_iter()
+            .filter_map(Section::non_empty)
+            .collect()
+    }
+
+    /// Groups equal changes, in the order of the first: fact and change as text, and the subjects.
+    pub fn group_equal_changes<'c>(
+        changes: &[&'c FactChange],
+    ) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
+        let mut groups: Vec<((&'static str, String), Vec<&Subject>)> = Vec::new();
+        let mut at: BTreeMap<(&str, String), usize> = BTreeMap::new();
+        for change in changes {
+            let Some((before, now)) = change.values() else {
+                continue;
+            };
+            let key = (change.fact, change_text(before, now));
+            let place = *at.entry(key.clone()).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some((_, subjects)) => subjects.push(&change.subject),
+                None => groups.push((key, vec![&change.subject])),
+            }
+        }
+        groups
+    }
+
+    /// The old and the new value; of lists what was added and removed.
+    fn change_text(before: &Shown, now: &Shown) -> String {
+        let (Shown::Words(before), Shown::Words(now)) = (before, now) else {
+            return format!("{} → {}", before.text(), now.text());
+        };
+        let without = |of: &[String], other: &[String]| {
+            let more = of.iter().filter(|word| !other.contains(word));
+            more.cloned().collect::<Vec<_>>().join(", ")
+        };
+        let (came, went) = (without(now, before), without(before, now));
+        let parts = [("added", came), ("gone", went)]
+            .into_iter()
+            .filter(|(_, words)| !words.is_empty());
+        let parts: Vec<String> = parts
+            .map(|(what, words)| format!("{what} {words}"))
+            .collect();
+        if parts.is_empty() {
+            "the same items, repeated differently".to_owned()
+        } else {
+            parts.join("; ")
+        }
+    }
+}
+mod shift {
+    //! The shift of commit latency: a table, a sentence, and likely causes.
+
+    use super::facts::group_equal_changes;
+    use super::first_names::first_names;
+    use crate::model::difference::{Difference, FactChange, ProbeShift, RowShift};
+    use crate::view::section::Grid;
+    use crate::view::{RichText, Section, wording};
+    use walwise_measure::measure::{Estimate, Shift, ShiftDirection};
+    use walwise_model::facts::Subject;
+    use walwise_model::text::micros;
+
+    pub fn latency_section(difference: &Difference, probe: &ProbeShift) -> Section {
+        let mut section = Section::part(
+            RichText::plain("Commit latency on ")
+                .append_code(probe.target.name())
+                .append(format!(
+                    ", then ({}) and now: medians, one commit every 10 ms",
+                    probe.before
+                )),
+        );
+        let is_judged = probe.doubts.is_empty();
+        let rows = probe
+            .rows
+            .iter()
+            .filter(|row| row.pages == 1)
+            .map(|one| shift_row(one, is_judged));
+        section.push_grid(Grid {
+            head: vec!["method", "then", "now", "shift", "99 % interval", ""],
+            right_aligned: vec![false, true, true, true, true, false],
+            narrow_splits: &[],
+            rows: rows
+                .map(|row| row.into_iter().map(RichText::plain).collect())
+                .collect(),
+        });
+        let (then, now) = (&probe.directory_before, &probe.directory_now);
+        if then != now {
+            section.push(
+                RichText::plain("Measured in ")
+                    .append_code(then)
+                    .append(" then, in ")
+                    .append_code(now)
+                    .append(" now."),
+            );
+        }
+        section.push(shift_sentence(probe));
+        if probe.is_significant() {
+            section.push(cause_sentence(difference, probe));
+        }
+        section
+    }
+
+    fn shift_row(row: &RowShift, is_judged: bool) -> Vec<String> {
+        let mut cells = vec![
+            row.method.name().to_owned(),
+            micros(row.before_us.value),
+            micros(row.now_us.value),
+        ];
+        let Some(Shift {
+            percent: Estimate { value, low, high },
+            moved,
+            ..
+        }) = row.shift
+        else {
+            cells.extend([String::new(), String::new(), "too few commits".to_owned()]);
+            return cells;
+        };
+        let signed = |remark: &str| {
+            [
+                signed_percent(value),
+                format!("{} – {}", signed_percent(low), signed_percent(high)),
+                remark.to_owned(),
+            ]
+        };
+        cells.extend(match moved {
+            _ if !is_judged => signed("not compared"),
+            ShiftDirection::Not => signed("no significant change"),
+            // The word for the direction replaces the sign.
+            moved => {
+                let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+                [
+                    format!("{:.0} % {}", value.abs(), direction(moved)),
+                    format!("{least:.0} % – {most:.0} %"),
+                    String::new(),
+                ]
+            }
+        });
+        cells
+    }
+
+    fn signed_percent(value: f64) -> String {
+        // Adding 0.0 turns -0 into 0.
+        format!("{:+.0} %", value.round() + 0.0)
+    }
+
+    fn direction(moved: ShiftDirection) -> &'static str {
+        match moved {
+            ShiftDirection::Slower => "slower",
+            ShiftDirection::Faster => "faster",
+            ShiftDirection::Not => "no significant change",
+        }
+    }
+
+    fn shift_sentence(probe: &ProbeShift) -> String {
+        let Some(main) = probe.main_row() else {
+            return "No method has paced commits in both reports: measure again.".to_owned();
+        };
+        if !probe.doubts.is_empty() {
+            return format!(
+                "Not compared, because of caveats ({}).",
+                probe.doubts.join("; ")
+            );
+        }
+        let Some(shift) = &main.shift else {
+            return "Too few commits to compare.".to_owned();
+        };
+        let method = main.method.name();
+        match shift.moved {
+            ShiftDirection::Not => format!(
+                "No significant change: {method} {} (a single measurement drifts by {:.0} %).",
+                signed_percent(shift.percent.value),
+                shift.drift_percent
+            ),
+            moved => format!(
+                "A commit with {method} is {:.0} % {} (at least {:.0} %), beyond noise.",
+                shift.percent.value.abs(),
+                direction(moved),
+                shift.percent.low.abs().min(shift.percent.high.abs())
+            ),
+        }
+    }
+
+    fn cause_sentence(difference: &Difference, probe: &ProbeShift) -> String {
+        if !difference.same_host {
+            return "The hosts differ, which explains it.".to_owned();
+        }
+        if probe.likely_causes.is_empty() {
+            return "No known fact that affects it has changed.".to_owned();
+        }
+        let is_one = |change: &&FactChange| {
+            probe
+                .likely_causes
+                .iter()
+                .any(|cause| (&cause.subject, cause.fact) == (&change.subject, change.fact))
+        };
+        let changes: Vec<&FactChange> = difference.facts.iter().filter(is_one).collect();
+        let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
+            format!(
+                "{fact} of {} ({change})",
+                first_names(subjects.into_iter().map(wording::subject_name))
+            )
+        };
+        let causes: Vec<String> = group_equal_changes(&changes)
+            .into_iter()
+            .map(words)
+            .collect();
+        match causes.as_slice() {
+            [one] => format!("Likely cause: {one}."),
+            several => format!(
+                "Likely cause, one of: {}.",
+                first_names(several.iter().cloned())
+            ),
+        }
+    }
+}
+
+use super::section::{Badge, Bullet};
+use super::{RichText, Section, wording};
+use crate::Report;
+use crate::model::difference::{Class, Difference, FindingChange, VerdictChange};
+use first_names::first_names;
+use walwise_judge::rules::Level;
+use walwise_model::facts::{Scope, Subject};
+
+/// The sections about the baseline, if there is one.
+pub fn sections(report: &Report) -> Vec<Section> {
+    let Some(difference) = &report.baseline else {
+        return Vec::new();
+    };
+    let before = &difference.before;
+    let mut top = Section::top(format!(
+        "Since the baseline of {} (walwise {}, {}, Linux {})",
+        before.when, before.walwise, before.os, before.kernel
+    ));
+    if !difference.same_host {
+        top.push(
+            RichText::plain("ANOTHER HOST: the baseline is from ")
+                .append_code(&before.host)
+                .append(", this report from ")
+                .append_code(&report.host.name)
+                .append(". This compares two hosts, not one host at two times."),
+        );
+    }
+    if !difference.has_lasting_changes() {
+        top.push("No lasting differences.");
+    }
+    let mut sections = vec![top];
+    let parts = [
+        worse_section(difference),
+        better_section(difference),
+        no_longer_checked(difference),
+        lower_levels(difference),
+        subject_changes(difference),
+    ];
+    sections.extend(parts.into_iter().flatten());
+    sections.extend(facts::sections(difference));
+    sections.extend(
+        difference
+            .probes
+            .iter()
+            .map(|probe| shift::latency_section(difference, probe)),
+    );
+    sections.extend(unchanged_counts(difference));
+    sections
+}
+
+/// Worse verdicts and findings of a higher level, the worst first; then findings that can no longer
+/// be decided.
+fn worse_section(difference: &Difference) -> Option<Section> {
+    let verdicts = difference
+        .verdicts
+        .iter()
+        .filter(|change| change.now < change.before);
+    let mut worse: Vec<&FindingChange> = difference
+        .findings
+        .iter()
+        .filter(|f| f.is_worse() && f.level() >= Level::Warning)
+        .collect();
+    worse.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+    let open = |f: &&FindingChange| {
+        let undecided = f.now.as_ref().is_some_and(|now| !now.applies);
+        undecided
+            && matches!(f.class, Class::Undecided | Class::Appeared)
+            && f.level() >= Level::Warning
+    };
+    let open: Vec<&FindingChange> = difference.findings.iter().filter(open).collect();
+    let mut section = Section::part("Worse now");
+    let findings = worse
+        .into_iter()
+        .filter_map(|finding| finding_bullet(finding, &change_suffix(finding)));
+    section.push_bullets(
+        &COLUMNS,
+        verdicts.map(verdict_bullet).chain(findings).collect(),
+    );
+    if !open.is_empty() {
+        let count = wording::count_noun(open.len(), "finding");
+        let names = first_names(open.iter().map(|finding| finding.rule.clone()));
+        section.push(format!(
+            "{count} at warning level or above no longer decidable: {names}"
+        ));
+    }
+    section.non_empty()
+}
+
+const COLUMNS: [&str; 4] = ["now", "of", "what", "rule"];
+
+fn verdict_bullet(change: &VerdictChange) -> Bullet {
+    let says =
+        RichText::code(change.target.name()).append(format!(", was {}", change.before.as_str()));
+    Bullet::with_badge(Badge::Standing(change.now), says)
+}
+
+/// Why a finding is worse, unless it simply applies now.
+fn change_suffix(finding: &FindingChange) -> String {
+    match (finding.class, &finding.before) {
+        (Class::Level, Some(before)) => format!(", was {}", before.level.as_str()),
+        (Class::Decided, _) => ", was undecided".to_owned(),
+        (Class::Appeared, _) => ", not in the baseline".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Better verdicts, and fixed findings.
+fn better_section(difference: &Difference) -> Option<Section> {
+    let verdicts = difference
+        .verdicts
+        .iter()
+        .filter(|change| change.now > change.before);
+    let fixed = difference
+        .findings
+        .iter()
+        .filter(|f| f.is_fixed() && f.level() >= Level::Warning);
+    let mut section = Section::part("Better now");
+    let fixed = fixed.filter_map(|finding| finding_bullet(finding, ", fixed"));
+    section.push_bullets(
+        &COLUMNS,
+        verdicts.map(verdict_bullet).chain(fixed).collect(),
+    );
+    section.non_empty()
+}
+
+/// Findings whose rule or subject is no longer checked.
+fn no_longer_checked(difference: &Difference) -> Option<Section> {
+    let gone =
+        |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
+    let serious = difference
+        .findings
+        .iter()
+        .filter(gone)
+        .filter(|f| f.level() >= Level::Warning);
+    let mut section = Section::part("No longer checked");
+    section.push_bullets(
+        &COLUMNS,
+        serious
+            .filter_map(|finding| finding_bullet(finding, ""))
+            .collect(),
+    );
+    section.non_empty()
+}
+
+fn finding_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
+    let latest = finding.latest()?;
+    let of = wording::subject_name(&finding.subject);
+    let aside = RichText::code(&finding.rule).append(how);
+    Some(Bullet {
+        subject: of,
+        note: aside,
+        ..Bullet::with_badge(Badge::Level(latest.level, false), &*latest.title)
+    })
+}
+
+/// New and fixed findings below warning, a line each.
+fn lower_levels(difference: &Difference) -> Option<Section> {
+    let light = || {
+        difference
+            .findings
+            .iter()
+            .filter(|finding| finding.level() < Level::Warning)
+    };
+    let lines = [
+        (
+            "New, lower level",
+            light().filter(|f| f.is_worse()).collect::<Vec<_>>(),
+        ),
+        (
+            "Gone, lower level",
+            light().filter(|f| f.is_fixed()).collect(),
+        ),
+    ];
+    let mut section = Section::part("");
+    for (what, findings) in lines
+        .into_iter()
+        .filter(|(_, findings)| !findings.is_empty())
+    {
+        let ids = first_names(findings.iter().map(|finding| finding.rule.clone()));
+        section.push(format!("{what}: {ids}"));
+    }
+    section.non_empty()
+}
+
+/// Subjects that are gone, new or renamed. Targets are named one by one, for an admin who is
+/// responsible for them.
+fn subject_changes(difference: &Difference) -> Option<Section> {
+    let is_target = |subject: &&Subject| subject.scope() == Scope::Target;
+    let mut section = Section::part("");
+    for target in difference.gone.iter().filter(is_target) {
+        let says = " no longer exists; its baseline entries were skipped";
+        section.push(RichText::code(target.name()).append(says));
+    }
+    for target in difference.appeared.iter().filter(is_target) {
+        section.push(RichText::code(target.name()).append(" is new"));
+    }
+    let plain = |subjects: &[Subject]| {
+        subjects
+            .iter()
+            .filter(|s| !is_target(s))
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    for (what, names) in [
+        ("Gone", plain(&difference.gone)),
+        ("New", plain(&difference.appeared)),
+    ] {
+        if !names.is_empty() {
+            section.push(format!("{what}: {}", first_names(names.into_iter())));
+        }
+    }
+    if !difference.renamed.is_empty() {
+        let pairs = difference
+            .renamed
+            .iter()
+            .map(|pair| format!("{} → {}", pair.before, pair.now.name()));
+        section.push(format!("Renamed: {}", first_names(pairs)));
+    }
+    section.non_empty()
+}
+
+/// Unchanged findings, counted by level, and limits of the comparison.
+fn unchanged_counts(difference: &Difference) -> Option<Section> {
+    let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
+    let still: Vec<Level> = difference
+        .findings
+        .iter()
+        .filter(|finding| finding.class == Class::Same)
+        .filter(applies)
+        .map(FindingChange::level)
+        .collect();
+    let count = |level| still.iter().filter(|found| **found == level).count();
+    let counts: Vec<String> = [Level::Critical, Level::Warning, Level::Advice]
+        .into_iter()
+        .filter(|level| count(*level) > 0)
+        .map(|level| match level {
+            Level::Warning => wording::count_noun(count(level), level.as_str()),
+            _ => format!("{} {}", count(level), level.as_str()),
+        })
+        .collect();
+    let mut section = Section::part("");
+    if !counts.is_empty() {
+        section.push(format!("Still there: {}", counts.join(", ")));
+    }
+    let remarks = difference
+        .remarks
+        .iter()
+        .map(|one| Bullet::with_badge(Badge::Remark("note"), &**one));
+    section.push_bullets(&[], remarks.collect());
+    section.non_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::difference::{ReportSnapshot, difference};
+    use crate::{Report, sample, text};
+    use walwise_model::facts::Source;
+    use walwise_model::facts::Subject;
+    use walwise_model::facts::catalog::{device, kernel};
+
+    /// The report of [`sample::at_risk`] with enough rounds to compare, on a host with this
+    /// scheduler and kernel.
+    fn report(scheduler: &str, release: &str, factor: f64) -> Report {
+        let mut report = sample::at_risk();
+        for name in ["sda", "sdb"] {
+            let source = Source::file("/sys/block");
+            report.facts.insert_known(
+                &Subject::device(name),
+                &device::SCHEDULER,
+                scheduler.to_owned(),
+                source,
+            );
+        }
+        report.facts.insert_known(
+            &Subject::host(),
+            &kernel::RELEASE,
+            release.to_owned(),
+            Source::call("uname"),
+        );
+        let rows = report
+            .probes
+            .iter_mut()
+            .flat_map(|probe| &mut probe.measurement.methods);
+        for row in rows.filter_map(|row| row.paced.as_mut()) {
+            row.rounds_us = vec![row.median_us.value * factor; 20];
+            row.median_us.value *= factor;
+        }
+        report
+            .probes
+            .iter_mut()
+            .for_each(|probe| probe.measurement.caveats.clear());
+        report
+    }
+
+    /// The text between the header and the targets.
+    fn section(report: &Report) -> String {
+        let text = text::render(report);
+        let section = text.split_once("Since the baseline").unwrap().1;
+        section.split_once("\nAT RISK").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn a_slower_commit_after_an_upgrade() {
+        let (before, mut now) = (
+            report("none", "6.1.0-28-amd64", 0.5),
+            report("bfq", "6.12.0-1-amd64", 1.0),
+        );
+        let mut before = ReportSnapshot::from_report(&before);
+        before
+            .verdicts
+            .values_mut()
+            .for_each(|standing| *standing = walwise_judge::durability::VerdictKind::Durable);
+        before
+            .findings
+            .retain(|(rule, _), _| !rule.contains("nobarrier"));
+        let mut after = ReportSnapshot::from_report(&now);
+        after.rules = now
+            .findings
+            .iter()
+            .map(|finding| finding.rule.clone())
+            .collect();
+        before.rules = after.rules.clone();
+        now.baseline = Some(difference(&before, &after));
+        insta::assert_snapshot!(section(&now));
+    }
+
+    #[test]
+    fn a_direction_is_said_once_and_only_where_it_is_judged() {
+        let (before, mut now) = (
+            report("none", "6.1.0-28-amd64", 4.0),
+            report("none", "6.1.0-28-amd64", 1.0),
+        );
+        now.baseline = Some(difference(
+            &ReportSnapshot::from_report(&before),
+            &ReportSnapshot::from_report(&now),
+        ));
+        let told = section(&now);
+        assert!(
+            told.contains(" 75 % faster ") && !told.contains("-75 %"),
+            "{told}"
+        );
+        assert!(told.contains("is 75 % faster (at least "), "{told}");
+        for probe in &mut now.baseline.as_mut().unwrap().probes {
+            probe.doubts.push("a test".to_owned());
+        }
+        let told = section(&now);
+        assert!(
+            told.contains("-75 %") && told.contains("not compared") && !told.contains("faster"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn nothing_different_is_said_in_a_line() {
+        let mut now = report("none", "6.1.0-28-amd64", 1.0);
+        now.baseline = Some(difference(
+            &ReportSnapshot::from_report(&now),
+            &ReportSnapshot::from_report(&now),
+        ));
+        let told = section(&now);
+        assert!(
+            told.contains("No lasting differences.") && told.contains("No significant change"),
+            "{told}"
+        );
+        assert!(
+            !told.contains("Changed") && !told.contains("note"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! Assigns findings and steps to the first target that shows them, so that nothing appears twice.
+//!
+//! All assignments precede the first section, so that sections of a large host can be made in
+//! parallel with the same result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::index::Index;
+use crate::{DeviceContent, Report, Step, TargetSummary};
+use walwise_judge::rules::Finding;
+use walwise_model::facts::Subject;
+use walwise_model::parallel;
+
+/// A finding with its position in the report, which identifies it.
+pub type IndexedFinding<'a> = (usize, &'a Finding);
+
+/// The findings of a report, sorted by target.
+pub struct FindingsByTarget<'a> {
+    pub report: &'a Report,
+    about: BTreeMap<&'a Subject, Vec<IndexedFinding<'a>>>,
+}
+
+impl<'a> FindingsByTarget<'a> {
+    pub fn new(report: &'a Report) -> Self {
+        let index = Index::new(&report.findings);
+        let about = parallel::map(&report.targets, |target| {
+            index.findings_about(&target.subjects)
+        });
+        let about = report
+            .targets
+            .iter()
+            .map(|target| &target.target)
+            .zip(about)
+            .collect();
+        Self { report, about }
+    }
+
+    /// The findings about one target and the host, for a view of this target alone.
+    pub fn for_target(report: &'a Report, target: &'a TargetSummary) -> Self {
+        let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
+        let about = Index::new(&report.findings).findings_about(&subjects);
+        Self {
+            report,
+            about: BTreeMap::from([(&target.target, about)]),
+        }
+    }
+
+    /// The findings about a target.
+    pub fn findings_about(&self, target: &TargetSummary) -> &[IndexedFinding<'a>] {
+        self.about.get(&target.target).map_or(&[], Vec::as_slice)
+    }
+
+    /// Assigns findings and steps to targets, which are shown in this order.
+    pub fn first_mentions<'t>(&'t self, order: &[&'a TargetSummary]) -> FirstMentions<'t, 'a> {
+        let said = parallel::map(order, |target| self.disk_signature(target));
+        let mut disks: BTreeMap<Vec<String>, &'a str> = BTreeMap::new();
+        let mut places = FirstMentions {
+            by_target: self,
+            same_as: Vec::with_capacity(order.len()),
+            findings: vec![None; self.report.findings.len()],
+            steps: BTreeMap::new(),
+        };
+        for ((place, target), said) in order.iter().enumerate().zip(said) {
+            let first = said.and_then(|said| {
+                let first = disks.get(&said).copied();
+                if first.is_none() {
+                    disks.insert(said, &target.title);
+                }
+                first
+            });
+            places.same_as.push(first);
+            if first.is_some() {
+                continue;
+            }
+            for (at, _) in self.findings_about(target) {
+                if let Some(first) = places.findings.get_mut(*at) {
+                    first.get_or_insert(place);
+                }
+            }
+            for step in self
+                .report
+                .plan(&target.target)
+                .into_iter()
+                .flat_map(|plan| plan.steps.iter().chain(&plan.options))
+            {
+                places.steps.entry(step_key(step)).or_insert(place);
+            }
+        }
+        places
+    }
+
+    /// Everything shown about a free disk but its name, to recognise identical disks.
+    fn disk_signature(&self, target: &TargetSummary) -> Option<Vec<String>> {
+        if !target.kind.is_device() {
+            return None;
+        }
+        let steps = self
+            .report
+            .plan(&target.target)
+            .into_iter()
+            .flat_map(|plan| &plan.steps);
+        let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.summary()));
+        let told = self.findings_about(target).iter();
+        let told =
+            told.map(|(_, finding)| format!("{} {}", finding.rule, finding.outcome.as_str()));
+        let content = target.content.iter().map(DeviceContent::heading);
+        Some(content.chain(steps).chain(told).collect())
+    }
+}
+
+/// The identity of a step.
+type StepKey<'a> = (&'a str, &'a Subject, &'a [String]);
+
+fn step_key(step: &Step) -> StepKey<'_> {
+    (step.advice.setting.name, &step.subject, &step.rules)
+}
+
+/// The first target that shows each finding and step.
+pub struct FirstMentions<'t, 'a> {
+    by_target: &'t FindingsByTarget<'a>,
+    /// For each target that is a free disk identical to an earlier one: the title of that one.
+    same_as: Vec<Option<&'a str>>,
+    /// The target's position, by position of the finding.
+    findings: Vec<Option<usize>>,
+    steps: BTreeMap<StepKey<'a>, usize>,
+}
+
+impl<'t, 'a> FirstMentions<'t, 'a> {
+    pub fn untargeted_view(&'t self) -> TargetView<'t, 'a> {
+        self.target_view(self.same_as.len())
+    }
+
+    /// The view of the target at this position.
+    pub fn target_view(&'t self, place: usize) -> TargetView<'t, 'a> {
+        TargetView {
+            report: self.by_target.report,
+            same_as: self.same_as.get(place).copied().flatten(),
+            first_mentions: self,
+            position: place,
+            findings: BTreeSet::default(),
+            steps: BTreeSet::default(),
+            reasons: BTreeSet::default(),
+        }
+    }
+}
+
+/// Records what the sections of one target have shown.
+pub struct TargetView<'t, 'a> {
+    pub report: &'a Report,
+    /// For a free disk identical to an earlier one: the title of that one.
+    pub same_as: Option<&'a str>,
+    first_mentions: &'t FirstMentions<'t, 'a>,
+    position: usize,
+    findings: BTreeSet<usize>,
+    steps: BTreeSet<StepKey<'a>>,
+    reasons: BTreeSet<(&'a [String], &'a str)>,
+}
+
+impl<'t, 'a> TargetView<'t, 'a> {
+    /// The findings about a target.
+    pub fn findings_about(&self, target: &TargetSummary) -> &'t [IndexedFinding<'a>] {
+        self.first_mentions.by_target.findings_about(target)
+    }
+
+    /// Records a step; false if it was shown before.
+    pub fn add_step(&mut self, step: &'a Step) -> bool {
+        let first = self.first_mentions.steps.get(&step_key(step));
+        first.is_none_or(|first| *first == self.position) && self.steps.insert(step_key(step))
+    }
+
+    /// Records the reason of a step; false if the same rules gave the same reason for another step
+    /// of the target.
+    pub fn add_reason(&mut self, step: &'a Step) -> bool {
+        self.reasons.insert((&step.rules, &step.title))
+    }
+
+    /// Records a finding; false if it was shown before.
+    pub fn add_finding(&mut self, (at, _): IndexedFinding<'a>) -> bool {
+        let first = self.first_mentions.findings.get(at).copied().flatten();
+        first.is_none_or(|first| first == self.position) && self.findings.insert(at)
+    }
+}

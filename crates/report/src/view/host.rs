@@ -1,0 +1,204 @@
+//! The host: header, a line for each target, and everything outside targets.
+
+use std::collections::BTreeMap;
+
+use super::dedup::{FindingsByTarget, TargetView};
+use super::findings;
+use super::section::{Bullet, Detail, Grid};
+use super::{RichText, Section, target, target_order, unknown, what_if, wording};
+use crate::{Report, TargetSummary};
+use walwise_judge::rules::Outcome;
+use walwise_model::facts::Subject;
+use walwise_model::text::page::WIDTH;
+use walwise_model::text::wrap::display_width;
+
+pub const NO_TARGETS: &str =
+    "No database, data mount or free disk was found. Name a directory: walwise check DIR";
+
+/// Host, tool and privileges in a line; the number of rules and the distribution if they fit.
+pub fn header_line(report: &Report) -> String {
+    let host = &report.host;
+    // Shortens `Debian GNU/Linux 12 (bookworm)` to `Debian 12`.
+    let os = host
+        .os
+        .split(" (")
+        .next()
+        .unwrap_or(&host.os)
+        .replace(" GNU/Linux", "");
+    let eyes = host
+        .privileged
+        .map(|privileged| if privileged { "root" } else { "not root" });
+    let capture = (!host.live).then_some("capture");
+    let walwise = format!("walwise {}", report.tool.version);
+    let kernel = format!("Linux {}", host.kernel);
+    let rules = format!("{} rules", report.tool.rules);
+    let joined = |os: Option<&str>, rules: Option<&str>| {
+        let first = [
+            Some(&*walwise),
+            Some(&*host.name),
+            os,
+            Some(&*kernel),
+            Some(&*host.seen_by),
+        ];
+        let all = first.into_iter().chain([eyes, capture, rules]);
+        all.flatten().collect::<Vec<_>>().join(" · ")
+    };
+    let all = [joined(Some(&os), Some(&rules)), joined(Some(&os), None)];
+    let fits = all.into_iter().find(|line| display_width(line) <= WIDTH);
+    fits.unwrap_or_else(|| joined(None, None))
+}
+
+/// The header: tool, host, privileges, time and rules.
+pub fn header(report: &Report) -> Vec<Section> {
+    let host = &report.host;
+    let eyes = match host.privileged {
+        Some(true) => ", as root",
+        Some(false) => ", not as root",
+        None => "",
+    };
+    let mut section = Section::top("");
+    section.push(
+        RichText::plain("walwise ")
+            .append_code(&report.tool.version)
+            .append(" on ")
+            .append_code(&host.name)
+            .append(format!(": {}, Linux ", host.os))
+            .append_code(&host.kernel)
+            .append(format!(", on the {}{eyes}", host.seen_by)),
+    );
+    let origin = if host.live { "" } else { ", from a capture" };
+    let (rules, pack) = (report.tool.rules, report.pack.describe());
+    section.push(RichText::code(&report.when).append(format!(", {rules} rules ({pack}){origin}")));
+    let mut sections = vec![section];
+    if report.targets.is_empty() {
+        sections.push(Section::top("").with(NO_TARGETS));
+    }
+    sections
+}
+
+/// A line for each of several targets: verdict, number of critical findings, name.
+pub fn targets_summary(
+    findings: &FindingsByTarget<'_>,
+    targets: &[&TargetSummary],
+) -> Option<Section> {
+    if targets.len() < 2 {
+        return None;
+    }
+    let row = |target: &&TargetSummary| {
+        let standing = target::verdict_heading(findings.report, target);
+        let standing = match target_order::critical_count(findings, target) {
+            0 => standing,
+            count => standing.append(format!(", {count} critical")),
+        };
+        let choice = target
+            .rank
+            .map(|rank| format!(", choice {rank}: {}", target.rank_because));
+        vec![
+            standing,
+            RichText::code(&target.title).append(choice.unwrap_or_default()),
+        ]
+    };
+    let mut section = Section::part("");
+    let rows = targets.iter().map(row).collect();
+    section.push_grid(Grid {
+        head: vec!["verdict", "target"],
+        right_aligned: Vec::new(),
+        narrow_splits: &[],
+        rows,
+    });
+    Some(section)
+}
+
+/// Everything outside targets: other findings, conflicts, withheld advice, unknown facts, notes,
+/// sources.
+pub fn host_sections<'a>(report: &'a Report, chapter: &mut TargetView<'_, 'a>) -> Vec<Section> {
+    let mut sections = findings::untargeted_sections(chapter);
+    sections.extend(conflicts_section(report, |_| true));
+    sections.extend(withheld_section(report, |_| true));
+    sections.extend(unknown::host_section(report));
+    sections.extend(notes_section(report));
+    sections.extend(report.what_if.iter().flat_map(what_if::what_if_sections));
+    sections.extend(sources_section(report));
+    sections
+}
+
+/// Conflicts between rules about these subjects.
+pub fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
+    let mut section = Section::top("Conflicting rules");
+    let one = |conflict: &crate::Conflict| Bullet {
+        text: RichText::code(conflict.setting.name)
+            .append(format!(" of {}", wording::subject_name(&conflict.subject))),
+        details: vec![
+            Detail::Field("followed", conflict.followed.clone().into()),
+            Detail::Field(
+                "overruled",
+                format!("{}, because {}", conflict.overruled, conflict.because).into(),
+            ),
+        ],
+        ..Bullet::default()
+    };
+    let conflicts = report
+        .conflicts
+        .iter()
+        .filter(|conflict| of(&conflict.subject));
+    section.push_bullets(&["setting"], conflicts.map(one).collect());
+    section.non_empty()
+}
+
+/// Withheld advice about these subjects.
+pub fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
+    let mut section = Section::top("Withheld: not valid on this host");
+    let one = |withheld: &crate::Withheld| Bullet {
+        text: format!(
+            "{} for {}",
+            withheld.advice,
+            wording::subject_name(&withheld.subject)
+        )
+        .into(),
+        note: RichText::code(&withheld.rule),
+        details: vec![Detail::Sentence(withheld.because.clone().into())],
+        ..Bullet::default()
+    };
+    let withheld = report
+        .withheld
+        .iter()
+        .filter(|withheld| of(&withheld.subject));
+    section.push_bullets(&["advice", "rule"], withheld.map(one).collect());
+    section.non_empty()
+}
+
+/// Notes about the run.
+pub fn notes_section(report: &Report) -> Option<Section> {
+    let mut section = Section::top("About this run");
+    section.push_bullets(
+        &[],
+        report
+            .warnings
+            .iter()
+            .map(|warning| Bullet::sentence(warning.to_string()))
+            .collect(),
+    );
+    section.non_empty()
+}
+
+/// The sources of every rule that applies.
+fn sources_section(report: &Report) -> Option<Section> {
+    let applies = report
+        .findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Applies);
+    let rules: BTreeMap<&str, &[String]> = applies.map(|one| (&*one.rule, &*one.refs)).collect();
+    let row = |(rule, refs): (&str, &[String])| vec![RichText::code(rule), refs.join("; ").into()];
+    let mut section = Section {
+        is_appendix: true,
+        ..Section::top("Sources")
+    };
+    let rows = rules.into_iter().map(row).collect();
+    section.push_grid(Grid {
+        head: vec!["rule", "sources"],
+        right_aligned: Vec::new(),
+        narrow_splits: &[],
+        rows,
+    });
+    section.non_empty()
+}

@@ -1,0 +1,229 @@
+//! The measurement of a target as a table, with remarks and caveats.
+
+use super::section::{Badge, Bullet, Grid};
+use super::{RichText, Section, wording};
+use crate::latency::{has_no_flushes, row_in_force, sync_method_in_force};
+use crate::{Report, TargetSummary};
+use walwise_measure::measure::{Estimate, Latencies, Measurement, MethodResult, sentence};
+use walwise_model::facts::catalog::postgres::WalSyncMethod;
+use walwise_model::text::{bytes, latency, micros, micros_between, micros_or_dash};
+
+/// The columns of [`rows`].
+pub const COLUMNS: [&str; 10] = [
+    "method",
+    "pages",
+    "median",
+    "95 % interval",
+    "p95",
+    "p99",
+    "max",
+    "back to back",
+    "flushes",
+    "",
+];
+
+/// Columns aligned to the right.
+pub(crate) const RIGHT_ALIGNED: [bool; 10] =
+    [false, true, true, true, true, true, true, true, true, false];
+
+/// Two tables if one is too wide: latency first, then its spread.
+const NARROW_SPLITS: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];
+
+pub fn latency_section(
+    report: &Report,
+    target: &TargetSummary,
+    measurement: &Measurement,
+) -> Section {
+    let mut section = Section {
+        lead: measurement_lead(measurement).into(),
+        ..Section::part(HEADING)
+    };
+    let cells = |row: Vec<String>| {
+        // Only the method is a name; the other columns are figures.
+        let cell = |(at, cell): (usize, String)| {
+            if at == 0 {
+                RichText::code(cell)
+            } else {
+                cell.into()
+            }
+        };
+        row.into_iter().enumerate().map(cell).collect()
+    };
+    section.push_grid(Grid {
+        head: COLUMNS.to_vec(),
+        right_aligned: RIGHT_ALIGNED.to_vec(),
+        narrow_splits: &NARROW_SPLITS,
+        rows: method_rows(report, target, measurement)
+            .into_iter()
+            .map(cells)
+            .collect(),
+    });
+    let remarks = remarks(report, target, measurement)
+        .into_iter()
+        .map(Bullet::sentence);
+    let caveats = caveats(measurement)
+        .into_iter()
+        .map(|says| Bullet::with_badge(Badge::Remark("caveat"), says));
+    section.push_bullets(&[], remarks.chain(caveats).collect());
+    section
+}
+
+pub const HEADING: &str = "Commit latency";
+
+/// How, where and how long it was measured, after the heading.
+pub fn measurement_lead(measurement: &Measurement) -> String {
+    format!(
+        "{}; measured in {}: {:.1} s, {} rounds, {} written",
+        measurement.basis(),
+        measurement.directory,
+        measurement.seconds,
+        measurement.rounds,
+        bytes(measurement.bytes_written)
+    )
+}
+
+/// A row for each method that could be measured.
+pub fn method_rows(
+    report: &Report,
+    target: &TargetSummary,
+    measurement: &Measurement,
+) -> Vec<Vec<String>> {
+    let in_force = sync_method_in_force(report, target.cluster.as_ref());
+    let measured = measurement
+        .methods
+        .iter()
+        .filter(|method| method.error.is_none());
+    measured
+        .map(|method| method_row(measurement, method, in_force))
+        .collect()
+}
+
+/// The remark if no flush reaches the disk.
+pub const WITHOUT_FLUSHES: &str = "No flush was sent: not the latency of durable commits.";
+
+/// The caveat of a cancelled measurement.
+const CANCELLED: &str = "cancelled; partial results kept";
+
+/// Remarks on the figures, a sentence each.
+pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<String> {
+    let mut all = Vec::new();
+    for method in &measurement.methods {
+        let pages = usize::try_from(method.pages).unwrap_or_default();
+        if let Some(error) = &method.error {
+            let pages = wording::count_noun(pages, "page");
+            all.push(format!(
+                "{}, {pages}: not measured, {error}",
+                method.method.name()
+            ));
+        }
+    }
+    if measurement.methods.iter().any(|method| !method.as_server) {
+        let says = "Flushes are per commit, where the disks count them. No server uses the “compare” methods.";
+        all.push(says.to_owned());
+    }
+    if has_no_flushes(report, &target.target) {
+        all.push(WITHOUT_FLUSHES.to_owned());
+    }
+    all.push(sentence(
+        measurement,
+        sync_method_in_force(report, target.cluster.as_ref()),
+    ));
+    all
+}
+
+/// Caveats on the figures, a sentence each.
+pub fn caveats(measurement: &Measurement) -> Vec<String> {
+    let cancelled = measurement.cancelled.then(|| CANCELLED.to_owned());
+    cancelled
+        .into_iter()
+        .chain(
+            measurement
+                .caveats
+                .iter()
+                .map(walwise_measure::measure::Caveat::full_text),
+        )
+        .collect()
+}
+
+/// The median commit latency, for a table; `None` if no durable commit was measured.
+pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
+    let (_, row) = row_in_force(report, target)?;
+    row.median_us()
+        .filter(|_| !has_no_flushes(report, &target.target))
+        .map(micros)
+}
+
+/// The commit latency of the method in force, in a line.
+pub fn latency_text(report: &Report, target: &TargetSummary) -> Option<String> {
+    let (measurement, row) = row_in_force(report, target)?;
+    let paced = row.paced.as_ref()?;
+    let Estimate { value, low, high } = paced.median_us;
+    if has_no_flushes(report, &target.target) {
+        return Some(format!(
+            "{} without a flush: not the latency of a durable commit",
+            micros(value)
+        ));
+    }
+    let latency = latency(value, low, high, paced.p99_us);
+    Some(format!(
+        "{latency} with {}, {}",
+        row.method.name(),
+        measurement.basis()
+    ))
+}
+
+/// The cells of a method, in the order of [`HEAD`].
+pub fn method_row(
+    measurement: &Measurement,
+    result: &MethodResult,
+    in_force: Option<WalSyncMethod>,
+) -> Vec<String> {
+    let setting = measurement.log.setting(result.method).unwrap_or_default();
+    let mark = match (measurement.is_in_force(result, in_force), setting) {
+        _ if !result.as_server => "compare".to_owned(),
+        (true, "") => "in force".to_owned(),
+        (true, setting) => format!("in force: {setting}"),
+        (false, setting) => setting.to_owned(),
+    };
+    let paced = |of: fn(&Latencies) -> f64| micros_or_dash(result.paced.as_ref().map(of));
+    let interval = |of: &Latencies| micros_between(of.median_us.low, of.median_us.high);
+    vec![
+        result.method.name().to_owned(),
+        result.pages.to_string(),
+        paced(|of| of.median_us.value),
+        result
+            .paced
+            .as_ref()
+            .map_or_else(|| "–".to_owned(), interval),
+        paced(|of| of.p95_us),
+        micros_or_dash(result.p99_us()),
+        paced(|of| of.max_us),
+        micros_or_dash(result.back_to_back_us()),
+        result
+            .flushes_per_commit
+            .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
+        mark,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{sample, text};
+    use walwise_model::facts::{Choice, Source};
+
+    use walwise_model::facts::catalog::target::{FLUSH, Flush};
+
+    #[test]
+    fn figures_without_flushes_are_told_apart() {
+        for flush in Flush::ALL {
+            let mut report = sample::at_risk();
+            let source = Source::derived(["mount.barrier"]);
+            report
+                .facts
+                .insert_known(&sample::data_target(), &FLUSH, *flush, source);
+            let told =
+                text::render(&report).contains("No flush was sent: not the latency of durable");
+            assert_eq!(told, *flush == Flush::Suppressed, "{flush}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Plans: changes in order, settings without change, optional changes; and a step with its reasons
+//! and commands.
+
+use super::dedup::TargetView;
+use super::section::{Badge, Bullet, Detail, Element, Instruction, ItemRef};
+use super::{RichText, Section, wording};
+use crate::{Report, Step, TargetSummary, setting_source};
+use walwise_judge::rules::{Advice, Change, Finding, Level, Outcome};
+use walwise_model::facts::catalog::boot;
+use walwise_model::facts::{Reading, Scope, Value};
+use walwise_model::settings::MountTime;
+
+pub fn plan_sections<'a>(
+    chapter: &mut TargetView<'_, 'a>,
+    target: &'a TargetSummary,
+) -> Vec<Section> {
+    if chapter.report.plan(&target.target).is_none() {
+        return Vec::new();
+    }
+    let change = changes_section(chapter, target);
+    let right = no_change_section(chapter, target);
+    [change, right, options_section(chapter, target)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Changes in order of application.
+pub fn changes_section<'a>(
+    chapter: &mut TargetView<'_, 'a>,
+    target: &'a TargetSummary,
+) -> Option<Section> {
+    let plan = chapter.report.plan(&target.target)?;
+    let (_, change) = plan.keeps_and_changes();
+    let mut section = Section::part("Plan, in order of application");
+    let takes = Bullet::with_badge(
+        Badge::Remark("interrupts"),
+        wording::plan_interruptions(plan).join("; "),
+    );
+    let wanted = plan
+        .requested_filesystem()
+        .map(|says| Bullet::with_badge(Badge::Remark("creates"), says));
+    section.push_bullets(&[], [takes].into_iter().chain(wanted).collect());
+    let numbered = (1..).zip(&change);
+    let steps = numbered
+        .map(|(number, step)| instruction(chapter, target, Some(number), step))
+        .collect();
+    section.elements.push(Element::Instructions(steps));
+    (!change.is_empty()).then_some(section)
+}
+
+/// Optional changes with trade-offs.
+pub fn options_section<'a>(
+    chapter: &mut TargetView<'_, 'a>,
+    target: &'a TargetSummary,
+) -> Option<Section> {
+    let options = &chapter.report.plan(&target.target)?.options;
+    let mut section = Section::part("Optional, with trade-offs (not in the plan)");
+    let steps = options
+        .iter()
+        .map(|step| instruction(chapter, target, None, step))
+        .collect();
+    section.elements.push(Element::Instructions(steps));
+    (!options.is_empty()).then_some(section)
+}
+
+/// Settings to keep, and *keep* findings without advice.
+pub fn no_change_section<'a>(
+    chapter: &mut TargetView<'_, 'a>,
+    target: &'a TargetSummary,
+) -> Option<Section> {
+    let keep = chapter
+        .report
+        .plan(&target.target)
+        .map(|plan| plan.keeps_and_changes().0);
+    let mut bullets = Vec::new();
+    for step in keep.into_iter().flatten() {
+        if chapter.add_step(step) {
+            let setting = RichText::code(step.advice.setting.name)
+                .append(format!(": {}", wording::change_text(step)));
+            let about = ItemRef::step(step);
+            bullets.push(Bullet {
+                item: about,
+                ..Bullet::with_badge(Badge::Setting(setting), &*step.title)
+            });
+        }
+    }
+    for &(at, finding) in chapter.findings_about(target) {
+        let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
+        if is_right && finding.advice.is_empty() && chapter.add_finding((at, finding)) {
+            let of = wording::subject_name(&finding.subject);
+            let about = ItemRef::finding(finding);
+            bullets.push(Bullet {
+                subject: of,
+                text: (&*finding.title).into(),
+                item: about,
+                ..Bullet::default()
+            });
+        }
+    }
+    let mut section = Section::part("No change needed");
+    section.push_bullets(&[], bullets);
+    section.non_empty()
+}
+
+fn instruction<'a>(
+    chapter: &mut TargetView<'_, 'a>,
+    target: &TargetSummary,
+    number: Option<usize>,
+    step: &'a Step,
+) -> Instruction {
+    let beneath = chapter.add_step(step).then(|| {
+        let about: Vec<&Finding> = chapter
+            .findings_about(target)
+            .iter()
+            .map(|(_, finding)| *finding)
+            .collect();
+        let mut beneath = if chapter.add_reason(step) {
+            reason_details(step, &about)
+        } else {
+            vec![Detail::Field("why", "same rule as above".into())]
+        };
+        beneath.extend(step_details(chapter.report, target, &about, step));
+        let rule =
+            |id: &String| RichText::code(id).append(wording::level_as_written(chapter.report, id));
+        let rules = step
+            .rules
+            .iter()
+            .map(rule)
+            .reduce(|all, one| all.append(", ").join(one));
+        beneath.push(Detail::Field("rules", rules.unwrap_or_default()));
+        beneath
+    });
+    let mut about = ItemRef::step(step);
+    if number.is_none() {
+        about.key.insert_str(0, "option ");
+    }
+    Instruction {
+        number,
+        level: step.level,
+        setting: step.advice.setting.name,
+        subject: wording::subject_name(&step.subject),
+        change: wording::change_text(step),
+        affects: wording::affects_text(step.advice.reach, step.advice.risk),
+        interrupts: wording::interruption(step.advice.risk),
+        item: about,
+        details: beneath,
+    }
+}
+
+/// Why a step is recommended; from warning on, for options and for file systems also the reasons of
+/// its rules.
+fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
+    let title = RichText::plain(&*step.title).append(format!(" ({})", step.confidence.as_str()));
+    let mut details = vec![Detail::Field("why", title)];
+    let choice = step.advice.setting.kind.is_filesystem();
+    if step.level >= Level::Warning || step.level == Level::Optional || choice {
+        let rules = about
+            .iter()
+            .filter(|finding| step.rules.contains(&finding.rule));
+        let reasons = wording::distinct(rules.map(|finding| &*finding.because));
+        details.extend(
+            reasons
+                .into_iter()
+                .map(|because| Detail::Continuation(because.into())),
+        );
+    }
+    details
+}
+
+/// The new value, what it affects, how to apply, verify and undo it, and how long it lasts; `about`
+/// are the findings about the target.
+pub fn step_details(
+    report: &Report,
+    target: &TargetSummary,
+    about: &[&Finding],
+    step: &Step,
+) -> Vec<Detail> {
+    let advice = &step.advice;
+    let mut details = current_value_details(advice);
+    details.extend(result_detail(step));
+    details.push(Detail::Field(
+        "affects",
+        wording::affects_text(advice.reach, advice.risk).into(),
+    ));
+    details.extend(
+        advice
+            .tradeoff
+            .iter()
+            .map(|price| Detail::Field("trade-off", price.clone().into())),
+    );
+    for other in &step.alternatives {
+        details.push(Detail::Field(
+            "or",
+            wording::alternative_text(step, other).into(),
+        ));
+        let choice = advice.setting.kind.is_filesystem();
+        if let Some(finding) = about
+            .iter()
+            .find(|finding| choice && finding.rule == other.rule)
+        {
+            details.push(Detail::Continuation((&*finding.because).into()));
+        }
+    }
+    details.extend(command_details(advice));
+    details.extend(
+        persistence(report, target, step).map(|lasts| Detail::Field("lasts", lasts.into())),
+    );
+    details
+}
+
+/// Commands that apply, verify and undo advice, then the user's own ones.
+pub fn command_details(advice: &Advice) -> Vec<Detail> {
+    let commands = advice
+        .commands()
+        .into_iter()
+        .filter(|(_, commands)| !commands.is_empty());
+    let own = advice.own.iter().cloned().map(Detail::UserCommand);
+    commands
+        .map(|(word, commands)| Detail::Commands(word, commands.to_vec()))
+        .chain(own)
+        .collect()
+}
+
+/// The value in force and its source; for a server's setting also what overrides its configuration
+/// file.
+fn current_value_details(advice: &Advice) -> Vec<Detail> {
+    let now = RichText::plain(setting_source::current_value(advice));
+    let Some(area) = advice.setting.kind.area() else {
+        return vec![Detail::Verbose("now", now)];
+    };
+    let stronger = setting_source::overridden_by(advice)
+        .map(|stronger| stronger.instruction(area.database().config_files));
+    let stronger = stronger.map(|says| Detail::Continuation(says.into()));
+    [Detail::Field("now", now)]
+        .into_iter()
+        .chain(stronger)
+        .collect()
+}
+
+/// The present and the resulting value; `None` without a change.
+fn result_detail(step: &Step) -> Option<Detail> {
+    let after = match (&step.result, &step.advice.change) {
+        (Some(result), _) => result.split(',').map(str::to_owned).collect(),
+        (None, Change::Set(value)) => vec![step.advice.setting.with_unit(value)],
+        (None, Change::Keep | Change::Add(_) | Change::Remove(_) | Change::Edit { .. }) => {
+            return None;
+        }
+    };
+    let before = match &step.advice.current {
+        Reading::Known {
+            value: Value::List(now),
+            ..
+        } => now.clone(),
+        Reading::Known { value, .. } => vec![step.advice.setting.with_unit(&value.to_string())],
+        Reading::Unknown { .. } => Vec::new(),
+    };
+    Some(Detail::Diff {
+        before,
+        after,
+        result: step.result.clone(),
+    })
+}
+
+/// How long a remount lasts, and where to make it permanent.
+fn persistence(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
+    match step.advice.setting.kind.mount()? {
+        MountTime::Now if step.subject.scope() == Scope::Mount => {}
+        MountTime::Now | MountTime::AtBoot => return None,
+    }
+    let boot = target
+        .subjects
+        .iter()
+        .find(|subject| subject.scope() == Scope::Boot);
+    let line = boot.and_then(|boot| report.value(boot, boot::WHERE.name()));
+    let place = line.map_or_else(|| "its boot configuration".to_owned(), ToString::to_string);
+    Some(format!("until the next mount; to keep it, edit {place}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{sample, text};
+
+    #[test]
+    fn the_companions_of_one_rule_do_not_repeat_its_reason() {
+        let mut report = sample::free_disk();
+        let plan = report.plans.first_mut().unwrap();
+        let (first, rest) = plan.steps.split_first_mut().unwrap();
+        for step in rest {
+            step.rules.clone_from(&first.rules);
+            step.title.clone_from(&first.title);
+        }
+        let text = text::render(&report);
+        assert_eq!(
+            text.matches("Title of filesystem.xfs (documented)").count(),
+            1,
+            "{text}"
+        );
+        assert_eq!(
+            text.matches("Because of what filesystem.xfs says.").count(),
+            1,
+            "{text}"
+        );
+        assert_eq!(
+            text.matches("why      same rule as above").count(),
+            2,
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! One target: verdict, evidence, stack, measurement, then the plan.
+
+use std::collections::BTreeSet;
+
+use super::dedup::TargetView;
+use super::section::{Badge, Bullet, Element, Grid};
+use super::{ReportPart, RichText, Section, answers, findings, latency, plan, unknown, wording};
+use crate::{DirectoryRow, Report, TargetSummary};
+use walwise_judge::durability::{Path, Verdict};
+use walwise_model::facts::Subject;
+
+/// The verdict of a target with its reservations, or its contents if it is a device.
+pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
+    if let Some(verdict) = report.verdict(&target.target) {
+        return heading_with_reservations(verdict);
+    }
+    let Some(content) = &target.content else {
+        return RichText::verdict("no verdict");
+    };
+    let words = content.heading();
+    let (word, rest) = words.split_at(words.find(' ').unwrap_or(words.len()));
+    RichText::verdict(word).append(rest)
+}
+
+/// A verdict with its reservations: missing redundancy, and sessions with another verdict.
+pub fn heading_with_reservations(verdict: &Verdict) -> RichText {
+    RichText::verdict(verdict.standing.as_str()).append(verdict.heading_suffix())
+}
+
+/// Sentences about a target without a verdict.
+pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
+    let Some(content) = &target.content else {
+        return Vec::new();
+    };
+    let undecided = "Durability can't be checked until it is formatted and mounted.";
+    let choice = |rank| {
+        format!(
+            "Choice {rank} among the free disks: {}.",
+            target.rank_because
+        )
+    };
+    let free = content.is_available().then(|| undecided.to_owned());
+    [content.evidence_text()]
+        .into_iter()
+        .chain(free)
+        .chain(target.rank.map(choice))
+        .collect()
+}
+
+/// An empty section with the heading of a target.
+pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section {
+    Section::top(
+        verdict_heading(report, target)
+            .append(": ")
+            .append_code(&target.title),
+    )
+}
+
+/// The sections of one part about a target.
+pub fn report_part<'a>(
+    chapter: &mut TargetView<'_, 'a>,
+    target: &'a TargetSummary,
+    part: ReportPart,
+) -> Vec<Section> {
+    let report = chapter.report;
+    match part {
+        ReportPart::Plan => plan::plan_sections(chapter, target),
+        ReportPart::Evidence => report
+            .verdict(&target.target)
+            .into_iter()
+            .flat_map(evidence_sections)
+            .collect(),
+        ReportPart::Latency => {
+            let probes = report
+                .probes
+                .iter()
+                .filter(|probe| probe.target == target.target);
+            probes
+                .map(|probe| latency::latency_section(report, target, &probe.measurement))
+                .collect()
+        }
+        ReportPart::Unknown => {
+            let undecided = findings::target_undecided(chapter, target);
+            undecided
+                .into_iter()
+                .chain(unknown::target_section(chapter, target))
+                .collect()
+        }
+    }
+}
+
+/// The number of known faults that were checked, and of those that apply.
+fn known_faults(verdict: &Verdict) -> Option<String> {
+    let applies = verdict
+        .paths
+        .iter()
+        .flat_map(|path| &path.evidence)
+        .filter(|one| one.layer.is_rule());
+    let rules: BTreeSet<&str> = applies.map(|one| &*one.source).collect();
+    let here = match rules.len() {
+        0 => "none applies".to_owned(),
+        1 => "1 applies".to_owned(),
+        count => format!("{count} apply"),
+    };
+    let checked = verdict.caps_checked;
+    (checked > 0)
+        .then(|| format!("Known faults that lose flushed data: {checked} checked, {here}."))
+}
+
+pub fn target_sections<'a>(
+    chapter: &mut TargetView<'_, 'a>,
+    target: &'a TargetSummary,
+) -> Vec<Section> {
+    let report = chapter.report;
+    let verdict = report.verdict(&target.target);
+    let mut top = target_heading(report, target);
+    match verdict {
+        Some(verdict) => {
+            top.push(RichText::strong(&verdict.sentence));
+            for says in [&verdict.second_fault, &verdict.host_loss, &verdict.limits] {
+                top.push(&**says);
+            }
+            top.push_all(known_faults(verdict).into_iter().collect());
+        }
+        None => top.push_all(without_verdict(target)),
+    }
+    let mut sections = vec![top];
+    sections.extend(directories_section(target));
+    let mut shared = Section::part("");
+    shared.push_all(wording::shared_with(report, &target.target));
+    match (sections.as_mut_slice(), shared.non_empty()) {
+        ([top], Some(shared)) => top.elements.extend(shared.elements),
+        (_, shared) => sections.extend(shared),
+    }
+    let mut answered = Section::part("Answers");
+    if chapter.same_as.is_none() {
+        answered.push_grid(answers::answers_grid(answers::answer_rows(target)));
+        if let Some(grid) = answers::filesystem_candidates(report, target) {
+            answered.push_grid(grid);
+        }
+    }
+    sections.extend(answered.non_empty());
+    sections.extend(findings::fix_first(chapter, target));
+    if let Some(stack) = report.stack(&target.target) {
+        let mut section = Section::part("Stack");
+        section.elements.push(Element::Stack(stack.layers.clone()));
+        if let Some(count) = stack.left_out {
+            section.push(format!("{count} more layers are left out."));
+        }
+        sections.push(section);
+    }
+    sections.extend(verdict.into_iter().flat_map(evidence_sections));
+    let probes = report
+        .probes
+        .iter()
+        .filter(|probe| probe.target == target.target);
+    sections
+        .extend(probes.map(|probe| latency::latency_section(report, target, &probe.measurement)));
+    if let Some(other) = chapter.same_as {
+        let says = RichText::plain("Everything else as for ").append_code(other);
+        sections.push(Section::part("").with(says));
+        return sections;
+    }
+    sections.extend(plan::plan_sections(chapter, target));
+    sections.extend(findings::target_findings(chapter, target));
+    sections.extend(findings::target_undecided(chapter, target));
+    sections.extend(unknown::target_section(chapter, target));
+    sections
+}
+
+/// The server directories on a target, unless it is only the target itself.
+pub fn directories_section(target: &TargetSummary) -> Option<Section> {
+    if target
+        .directories
+        .iter()
+        .all(|directory| directory.path == target.target.name())
+    {
+        return None;
+    }
+    let row = |directory: &DirectoryRow| {
+        let verdict = directory
+            .verdict
+            .map_or("no verdict", |standing| standing.as_str());
+        vec![
+            (&*directory.role).into(),
+            verdict.into(),
+            RichText::code(&directory.path),
+        ]
+    };
+    let mut section = Section::part("Stored here");
+    let rows = target.directories.iter().map(row).collect();
+    section.push_grid(Grid {
+        head: vec!["role", "verdict", "path"],
+        right_aligned: Vec::new(),
+        narrow_splits: &[],
+        rows,
+    });
+    section.non_empty()
+}
+
+/// The evidence of the worst path, a line for each other path, and missing facts.
+pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
+    let Some((worst, others)) = verdict.paths.split_first() else {
+        return Vec::new();
+    };
+    let mut section = Section::part("Evidence");
+    let piece = |piece: &walwise_judge::durability::Evidence| Bullet {
+        badges: vec![Badge::Standing(piece.standing), Badge::Layer(piece.layer)],
+        text: (&*piece.text).into(),
+        note: RichText::code(&piece.source),
+        ..Bullet::default()
+    };
+    let mut bullets: Vec<Bullet> = worst.evidence.iter().map(piece).collect();
+    bullets.extend(others.iter().map(|path| {
+        Bullet::with_badge(
+            Badge::Standing(path.standing),
+            RichText::plain("same on the path ").join(path_text(path)),
+        )
+    }));
+    section.push_bullets(&["", "layer", "evidence", "read from"], bullets);
+    let mut missing = Section::part(if verdict.standing.is_unproven() {
+        "Needed to decide"
+    } else {
+        "Missing"
+    });
+    let sentences = verdict
+        .missing
+        .iter()
+        .map(|need| Bullet::sentence(wording::need_text(need)));
+    missing.push_bullets(&[], sentences.collect());
+    [Some(section), missing.non_empty()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn path_text(path: &Path) -> RichText {
+    let hops = path.hops.iter().map(Subject::name).map(RichText::code);
+    hops.reduce(|all, hop| all.append(" → ").join(hop))
+        .unwrap_or_default()
+}

@@ -1,0 +1,171 @@
+//! The changes of the next kernel as sections: blockers first, each item once with its level.
+
+use super::section::{Badge, Bullet, Detail};
+use super::{RichText, Section, host, what_if, wording};
+use crate::model::upgrade::{Item, Part, Upgrade};
+use crate::{Assumed, Report, WhatIf};
+use walwise_judge::rules::Level;
+use walwise_model::facts::Scope;
+use walwise_model::facts::catalog::kernel;
+use walwise_model::version::Version;
+
+pub fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
+    let mut sections = host::header(real);
+    let mut alone = Section::top("");
+    alone.push_bullets(&[], what_if::assumption_bullets(&assumed.assumed));
+    sections.push(alone);
+    let sentence = |says: String| Section::top("").with(says);
+    sections.extend(
+        assumed
+            .assumed
+            .iter()
+            .find_map(downgrade_note)
+            .map(sentence),
+    );
+    let before = sections.len();
+    for part in Part::ALL {
+        let items: Vec<&Item> = upgrade
+            .items
+            .iter()
+            .filter(|item| item.part == part)
+            .collect();
+        if !items.is_empty() {
+            sections.push(part_section(part, &items));
+        }
+    }
+    let told = sections.len() > before;
+    sections.extend(unaffected_sentence(upgrade).map(sentence));
+    sections.push(sentence(closing_sentence(upgrade, told)));
+    sections
+}
+
+/// A note if the assumed kernel is older than the running one. A shorter version such as 6.12 is
+/// not older than a release of its series.
+fn downgrade_note(one: &Assumed) -> Option<String> {
+    if one.fact != kernel::RELEASE.name() {
+        return None;
+    }
+    let (named, running) = (one.value.to_string(), one.really.value()?.to_string());
+    let (then, now) = (Version::parse(&named)?, Version::parse(&running)?);
+    let differs = (0..then.number_count().min(now.number_count()))
+        .find(|&index| then.number(index) != now.number(index))?;
+    (then.number(differs) < now.number(differs)).then(|| {
+        format!("{named} is older than the running kernel, {running}: this is a downgrade.")
+    })
+}
+
+fn part_section(part: Part, items: &[&Item]) -> Section {
+    let mut section = Section::top(part.heading());
+    let is_minor = |item: &&&Item| item.undecided && item.level < Level::Warning;
+    let bullet = |item: &&Item| {
+        let because = (!item.because.is_empty()).then(|| Detail::Sentence((&*item.because).into()));
+        let beneath = because.into_iter().collect();
+        Bullet {
+            details: beneath,
+            ..Bullet::with_badge(Badge::Level(item.level, item.undecided), item_line(item))
+        }
+    };
+    section.push_bullets(
+        &["level", "what"],
+        items
+            .iter()
+            .filter(|item| !is_minor(item))
+            .map(bullet)
+            .collect(),
+    );
+    let minor: Vec<&str> = items
+        .iter()
+        .filter(is_minor)
+        .filter_map(|item| item.rule.as_deref())
+        .collect();
+    if !minor.is_empty() {
+        let says = RichText::plain(format!("and {} at lower levels: ", minor.len()));
+        section.push(says.join(RichText::codes(wording::distinct(minor.into_iter()))));
+    }
+    section
+}
+
+/// Place, subject and change; the title of a rule about a line already contains its place.
+fn item_line(item: &Item) -> String {
+    let what = &item.what;
+    let already = if item.already
+        && matches!(
+            item.part,
+            Part::Blocker | Part::LosesEffect | Part::Deprecated
+        ) {
+        " (already so on the running kernel)"
+    } else {
+        ""
+    };
+    match &item.place {
+        Some(place) if what.starts_with(place.as_str()) => format!("{what}{already}"),
+        Some(place) => format!("{place}: {}: {what}{already}", item.subject.name()),
+        None if item.subject.scope() == Scope::Host => format!("{what}{already}"),
+        None => format!("{}: {what}{already}", wording::subject_name(&item.subject)),
+    }
+}
+
+/// The number of unaffected names shown; the JSON has all.
+const MAX_NAMES: usize = 6;
+
+/// What works unchanged of everything the next boot needs; `None` without any.
+fn unaffected_sentence(upgrade: &Upgrade) -> Option<String> {
+    let all = upgrade.needs.len();
+    let names: Vec<&str> = upgrade
+        .needs
+        .iter()
+        .filter(|need| need.answer.works())
+        .map(|need| need.name.as_str())
+        .collect();
+    let count = names.len();
+    let more = count.saturating_sub(MAX_NAMES);
+    let first = names.get(..count - more)?.join(", ");
+    let more = if more > 0 {
+        format!(", and {more} more (`--format json` has all)")
+    } else {
+        String::new()
+    };
+    let does = if count == 1 {
+        "is unaffected"
+    } else {
+        "are unaffected"
+    };
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} that the next boot needs {does}: {first}{more}.",
+            wording::count_noun(all, "thing")
+        )
+    })
+}
+
+fn closing_sentence(upgrade: &Upgrade, told: bool) -> String {
+    if !told {
+        return "No known changes.".to_owned();
+    }
+    let counted: Vec<&Item> = upgrade.counted_items(Level::Warning).collect();
+    let decided = counted.iter().filter(|item| !item.undecided);
+    let blockers = decided
+        .clone()
+        .filter(|item| item.part == Part::Blocker)
+        .count();
+    let already = decided
+        .clone()
+        .filter(|item| item.part == Part::Already)
+        .count();
+    let others = decided.count() - blockers - already;
+    let open = counted.iter().filter(|item| item.undecided).count();
+    let says = [
+        (blockers, "to fix before the upgrade"),
+        (others, "to check before the upgrade"),
+        (already, "already wrong today"),
+        (open, "undecided"),
+    ];
+    let says = says.into_iter().filter(|(count, _)| *count > 0);
+    let says: Vec<String> = says
+        .map(|(count, what)| format!("{} {what}", wording::count_noun(count, "thing")))
+        .collect();
+    if says.is_empty() {
+        return "No known obstacles to the upgrade.".to_owned();
+    }
+    format!("{}. Today's state: `walwise check`", says.join(", "))
+}

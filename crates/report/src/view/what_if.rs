@@ -1,0 +1,275 @@
+//! The differences under assumed facts, at the end of the report of the real host.
+
+use super::section::{Badge, Bullet, ItemRef};
+use super::{Section, wording};
+use crate::model::difference::{Class, FactChange, FindingChange, KeptFact, Shown};
+use crate::{Assumed, StepChange, WhatIf, WouldBeOffered};
+use walwise_judge::rules::Level;
+use walwise_model::facts::{Reading, Subject, Value, catalog};
+
+const NO_EFFECT_NOTE: &str = "Assumptions do not affect plans, exports or the exit code.";
+const NO_DIFFERENCES: &str = "Nothing else would change.";
+
+/// An assumed fact with its real value; of a stated one, that it never allows changes that can lose
+/// data.
+pub fn assumption_bullet(one: &Assumed) -> Bullet {
+    let about = ItemRef {
+        fact: Some((one.subject.clone(), one.fact.clone())),
+        ..ItemRef::default()
+    };
+    let says = format!(
+        "{}{} = {}",
+        one.fact,
+        subject_suffix(one),
+        display_value(one, &one.value)
+    );
+    if one.really.value() == Some(&one.value) {
+        return Bullet {
+            item: about,
+            ..labelled_bullet("unchanged", says)
+        };
+    }
+    let really = match &one.really {
+        Reading::Known { value, .. } => display_value(one, value),
+        Reading::Unknown { why, .. } => format!("unknown: {why}"),
+    };
+    let never = if one.really.is_known() {
+        ""
+    } else {
+        ", never enough for changes that can lose data"
+    };
+    let says = format!("{says} ({}{never}; actual: {really})", one.as_str());
+    Bullet {
+        item: about,
+        ..labelled_bullet(one.as_str(), says)
+    }
+}
+
+/// A short form, and a shorter one without the subject.
+pub fn short_forms(one: &Assumed) -> [String; 2] {
+    [&*subject_suffix(one), ""].map(|of| {
+        format!(
+            "{}{of} = {} ({})",
+            one.fact,
+            display_value(one, &one.value),
+            one.as_str()
+        )
+    })
+}
+
+fn subject_suffix(one: &Assumed) -> String {
+    if one.subject == Subject::host() {
+        String::new()
+    } else {
+        format!(" of {}", one.subject)
+    }
+}
+
+fn display_value(one: &Assumed, value: &Value) -> String {
+    catalog::find(&one.fact).map_or(value.to_string(), |info| info.format_value(value))
+}
+
+pub fn assumption_bullets(assumed: &[Assumed]) -> Vec<Bullet> {
+    assumed.iter().map(assumption_bullet).collect()
+}
+
+/// The differences: verdicts, decided rules, findings, steps, withheld offers, derived facts.
+pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
+    let top = Section::top("What if").with(NO_EFFECT_NOTE);
+    let part = |title: &str, bullets| {
+        let mut section = Section::part(title);
+        section.push_bullets(&[], bullets);
+        section
+    };
+    let first = part("", assumption_bullets(&what_if.assumed));
+    if what_if.changes_nothing() {
+        return vec![top, first, Section::part("").with(NO_DIFFERENCES)];
+    }
+    let mut parts = vec![part(
+        "",
+        verdict_bullets(what_if)
+            .chain(decided_bullets(what_if))
+            .collect(),
+    )];
+    parts.extend(finding_groups(what_if).map(|(title, bullets)| part(title, bullets)));
+    parts.push(part("The plan would change", step_bullets(what_if)));
+    parts.push(part(
+        "Would be offered if observed and measured on this host; can lose data",
+        offer_bullets(what_if),
+    ));
+    parts.push(part("Derived facts", fact_bullets(what_if)));
+    parts.retain(|part| !part.elements.is_empty());
+    [top, first].into_iter().chain(parts).collect()
+}
+
+/// A sentence with a label, if the label is not empty.
+fn labelled_bullet(label: impl Into<String>, says: String) -> Bullet {
+    let label = label.into();
+    let marks = if label.is_empty() {
+        Vec::new()
+    } else {
+        vec![Badge::Change(label)]
+    };
+    Bullet {
+        badges: marks,
+        text: says.into(),
+        ..Bullet::default()
+    }
+}
+
+fn verdict_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
+    what_if.difference.verdicts.iter().map(|one| {
+        let says = format!(
+            "{}: {} → {}",
+            one.target.name(),
+            one.before.as_str(),
+            one.now.as_str()
+        );
+        labelled_bullet("verdict", says)
+    })
+}
+
+/// The rules that become decided, each with its result, and those that become undecided; the most
+/// severe first.
+fn decided_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
+    let rules = |class: Class| {
+        let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
+        found.retain(|finding| finding.class == class);
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+        let mut said: Vec<String> = Vec::new();
+        for finding in found {
+            let comes_to = match &finding.now {
+                Some(now) if now.applies => " applies",
+                Some(_) => "",
+                None => " does not apply",
+            };
+            let one = format!("{}{comes_to}", finding.rule);
+            if !said.contains(&one) {
+                said.push(one);
+            }
+        }
+        said
+    };
+    let rows = [("decided", Class::Decided), ("undecided", Class::Undecided)];
+    let rows = rows.map(|(label, class)| labelled_bullet(label, rules(class).join(", ")));
+    rows.into_iter().filter(|row| !row.text.is_empty())
+}
+
+/// The changed findings; of merely decided or undecided ones, only warnings and critical ones.
+fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<Bullet>)> {
+    const PARTS: [(&str, &[Class]); 4] = [
+        ("New", &[Class::New, Class::Appeared]),
+        ("No longer applies", &[Class::Fixed, Class::Gone]),
+        ("Level changed", &[Class::Level]),
+        (
+            "Newly decided or undecided",
+            &[Class::Decided, Class::Undecided],
+        ),
+    ];
+    PARTS.into_iter().map(|(title, classes)| {
+        let among = |finding: &&FindingChange| classes.contains(&finding.class);
+        let mut found: Vec<&FindingChange> =
+            what_if.difference.findings.iter().filter(among).collect();
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+        let mut rows = Vec::new();
+        for finding in found {
+            let Some(latest) = finding.latest() else {
+                continue;
+            };
+            let decided = matches!(finding.class, Class::Decided | Class::Undecided);
+            if decided && latest.level < Level::Warning {
+                continue;
+            }
+            let open = if finding.now.as_ref().is_some_and(|now| !now.applies) {
+                "?"
+            } else {
+                ""
+            };
+            let gone = if decided && finding.now.is_none() {
+                "does not apply: "
+            } else {
+                ""
+            };
+            let of = wording::subject_name(&finding.subject);
+            let label = format!("{}{open}", latest.level.as_str());
+            let says = format!("{of}: {gone}{} ({})", latest.title, finding.rule);
+            let about = ItemRef {
+                rules: vec![finding.rule.clone()],
+                subject: Some(finding.subject.clone()),
+                ..ItemRef::default()
+            };
+            rows.push(Bullet {
+                item: about,
+                ..labelled_bullet(label, says)
+            });
+        }
+        (title, rows)
+    })
+}
+
+fn step_bullets(what_if: &WhatIf) -> Vec<Bullet> {
+    let row = |step: &StepChange| {
+        let label = if step.comes { "with" } else { "without" };
+        let of = wording::subject_name(&step.subject);
+        labelled_bullet(
+            label,
+            format!("{} ({of}; plan of {})", step.advice, step.target.name()),
+        )
+    };
+    what_if.steps.iter().map(row).collect()
+}
+
+fn offer_bullets(what_if: &WhatIf) -> Vec<Bullet> {
+    let row = |offer: &WouldBeOffered| {
+        let price = offer
+            .price
+            .as_ref()
+            .map(|price| format!(". {price}"))
+            .unwrap_or_default();
+        let of = wording::subject_name(&offer.subject);
+        labelled_bullet(
+            "option",
+            format!("{} on {of} ({}){price}", offer.advice, offer.rule),
+        )
+    };
+    what_if.would_be_offered.iter().map(row).collect()
+}
+
+/// Facts derived from the assumptions.
+fn fact_bullets(what_if: &WhatIf) -> Vec<Bullet> {
+    let assumed = |change: &&FactChange| {
+        what_if
+            .assumed
+            .iter()
+            .any(|one| one.subject == change.subject && one.fact == change.fact)
+    };
+    let shown = |fact: &Option<KeptFact>| {
+        fact.as_ref()
+            .and_then(KeptFact::value)
+            .map_or("unknown".to_owned(), Shown::text)
+    };
+    let row = |change: &FactChange| {
+        let FactChange {
+            subject,
+            fact,
+            before,
+            now,
+            ..
+        } = change;
+        labelled_bullet(
+            "",
+            format!(
+                "{fact} of {subject}: {} → {} (assumed)",
+                shown(before),
+                shown(now)
+            ),
+        )
+    };
+    what_if
+        .difference
+        .facts
+        .iter()
+        .filter(|one| !assumed(one))
+        .map(row)
+        .collect()
+}

@@ -1,0 +1,255 @@
+//! The wording of advice: what changes, what is affected, what can go wrong.
+
+use std::collections::BTreeSet;
+
+use crate::{Alternative, Plan, Report, Step, Withheld, options};
+use walwise_judge::rules::{Change, EffectScope, Risk};
+use walwise_model::facts::catalog::target;
+use walwise_model::facts::{Key, MissingFact, Reading, Scope, Subject, Value};
+
+/// What a step changes: `relatime → noatime, remove nobarrier`, `off → on`, `keep fdatasync`.
+pub fn change_text(step: &Step) -> String {
+    let advice = &step.advice;
+    let now = match &advice.current {
+        Reading::Known { value, .. } => Some(advice.setting.config_value(value)),
+        Reading::Unknown { .. } => None,
+    };
+    match &advice.change {
+        Change::Set(value) => match now {
+            Some(now) => format!("{now} → {value}"),
+            None => value.clone(),
+        },
+        Change::Keep => match now {
+            Some(now) => format!("keep {now}"),
+            None => "keep".to_owned(),
+        },
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => list_change_text(step),
+    }
+}
+
+fn list_change_text(step: &Step) -> String {
+    let advice = &step.advice;
+    let now: &[String] = match &advice.current {
+        Reading::Known {
+            value: Value::List(words),
+            ..
+        } => words,
+        _ => &[],
+    };
+    let mounts = advice.setting.kind.mount().is_some();
+    let replaced = |word: &String| {
+        now.iter().find(|old| {
+            mounts && *old != word && options::option_family(old) == options::option_family(word)
+        })
+    };
+    let added = advice
+        .change
+        .values()
+        .iter()
+        .map(|word| match replaced(word) {
+            Some(old) => format!("{old} → {word}"),
+            None => format!("add {word}"),
+        });
+    let removed = advice.change.removed();
+    let present: Vec<&str> = removed
+        .iter()
+        .filter(|word| now.contains(word))
+        .map(String::as_str)
+        .collect();
+    let named = if present.is_empty() {
+        removed.join(" or ")
+    } else {
+        present.join(", ")
+    };
+    // Removed options were the dangerous ones, so they come first: narrow screens cut the end.
+    let gone = (!named.is_empty()).then(|| format!("remove {named}"));
+    gone.into_iter().chain(added).collect::<Vec<_>>().join(", ")
+}
+
+/// The original level of a rule whose level the user changed: ` (critical as written)`.
+pub fn level_as_written(report: &Report, rule: &str) -> String {
+    let was = report.pack.original_level(rule);
+    was.map(|was| format!(" ({} as written)", was.as_str()))
+        .unwrap_or_default()
+}
+
+/// A subject as part of a sentence.
+pub fn subject_name(subject: &Subject) -> String {
+    match subject.scope() {
+        Scope::Host => "this host".to_owned(),
+        Scope::Boot => format!("{} at the next boot", subject.name()),
+        Scope::Cluster => format!("the server on {}", subject.name()),
+        Scope::Mount | Scope::Device | Scope::Target => subject.name().to_owned(),
+    }
+}
+
+/// What a target shares with other database targets, a sentence each.
+pub fn shared_with(report: &Report, of: &Subject) -> Vec<String> {
+    let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.value(of, fact.name()) {
+        Some(Value::List(others)) if !others.is_empty() => {
+            Some(format!("Shares {what} with {}.", others.join(", ")))
+        }
+        _ => None,
+    };
+    let all = [
+        ("the disks", &target::SHARES_DISK),
+        ("the file system", &target::SHARES_FILE_SYSTEM),
+        ("the thin pool", &target::SHARES_THIN_POOL),
+    ];
+    all.into_iter().filter_map(shares).collect()
+}
+
+/// The words in order, each once.
+pub fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    words.filter(|word| seen.insert(*word)).collect()
+}
+
+/// A count with its noun: `1 fact`, `3 facts`.
+pub fn count_noun(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+pub fn reach_text(reach: EffectScope) -> &'static str {
+    match reach {
+        EffectScope::ThisMount => "this mount",
+        EffectScope::WholeFilesystem => "the whole file system",
+        EffectScope::NewFiles => "new files in this directory",
+        EffectScope::Server => "the server",
+        EffectScope::Device => "the device and all above it",
+        EffectScope::NextBoot => "the next boot",
+    }
+}
+
+/// What the change needs, and what can go wrong.
+pub fn risk_text(risk: Risk) -> &'static str {
+    match risk {
+        Risk::None => "effective immediately",
+        Risk::NeedsReload => "needs a reload",
+        Risk::NeedsRestart => "needs a restart",
+        Risk::NeedsRemount => "needs a remount",
+        Risk::NeedsUnmount => "needs the file system unmounted",
+        Risk::NeedsNewFilesystem => "needs a new file system",
+        Risk::DataLossIfWrong => "can lose data if a fact is wrong",
+    }
+}
+
+/// What the change interrupts, in a word or two.
+pub fn interruption(risk: Risk) -> &'static str {
+    match risk {
+        Risk::DataLossIfWrong => "none; data may be lost",
+        Risk::None
+        | Risk::NeedsReload
+        | Risk::NeedsRestart
+        | Risk::NeedsRemount
+        | Risk::NeedsUnmount
+        | Risk::NeedsNewFilesystem => risk.interrupts(),
+    }
+}
+
+/// What a plan interrupts, the greatest first: `downtime of /srv`, `restart of the server on
+/// /srv/pg`.
+pub fn plan_interruptions(plan: &Plan) -> Vec<String> {
+    let one = |(risk, on): (Risk, Vec<&Subject>)| {
+        let what = interruption(risk);
+        let on: Vec<String> = on.into_iter().map(subject_name).collect();
+        format!("{what} of {}", on.join(", "))
+    };
+    let interrupts = |(risk, _): &(Risk, _)| interruption(*risk) != interruption(Risk::None);
+    let all: Vec<String> = plan
+        .interruptions()
+        .into_iter()
+        .filter(interrupts)
+        .map(one)
+        .collect();
+    if all.is_empty() {
+        vec!["none".to_owned()]
+    } else {
+        all
+    }
+}
+
+/// A choice that ranks after the recommended one, or equally.
+pub fn alternative_text(step: &Step, other: &Alternative) -> String {
+    let alike = other.rank == step.advice.rank.unwrap_or(1);
+    let place = if alike {
+        ", with no meaningful difference"
+    } else {
+        ""
+    };
+    let price = other
+        .price
+        .as_ref()
+        .map(|price| format!(" Trade-off: {price}"))
+        .unwrap_or_default();
+    format!("{}{place}: {}.{price}", other.value, other.title)
+}
+
+/// What is affected, and what the change needs.
+pub fn affects_text(affected: EffectScope, danger: Risk) -> String {
+    match (affected, danger) {
+        (EffectScope::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
+            format!(
+                "{}; nothing changes now; {}",
+                reach_text(affected),
+                risk_text(danger)
+            )
+        }
+        (EffectScope::NextBoot, _) => format!("{}; nothing changes now", reach_text(affected)),
+        _ => format!("{}; {}", reach_text(affected), risk_text(danger)),
+    }
+}
+
+/// Withheld advice with the reason.
+pub fn withheld_text(one: &Withheld) -> String {
+    format!(
+        "{} for {}: {}",
+        one.advice,
+        subject_name(&one.subject),
+        one.because
+    )
+}
+
+/// A missing fact with the reason and its remedy.
+pub fn need_text(need: &MissingFact) -> String {
+    let remedy = need
+        .remedy
+        .as_ref()
+        .map(|remedy| format!("; {remedy}"))
+        .unwrap_or_default();
+    format!(
+        "{} of {}: {}{remedy}",
+        need.fact,
+        subject_name(&need.subject),
+        need_reason(need)
+    )
+}
+
+pub fn need_reason(need: &MissingFact) -> String {
+    if need.detail.is_empty() {
+        need.why.to_string()
+    } else {
+        format!("{} ({})", need.why, need.detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change for the next boot changes nothing now, and every danger is mentioned.
+    #[test]
+    fn who_is_affected_and_when_do_not_contradict() {
+        for affected in EffectScope::ALL {
+            for danger in Risk::ALL {
+                let said = affects_text(affected, danger);
+                let waits = affected == EffectScope::NextBoot;
+                assert_eq!(said.contains("nothing changes now"), waits, "{said}");
+                assert!(!(waits && said.contains("immediately")), "{said}");
+                let grave = danger >= Risk::NeedsNewFilesystem;
+                assert!(!grave || said.ends_with(risk_text(danger)), "{said}");
+            }
+        }
+    }
+}

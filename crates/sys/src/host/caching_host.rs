@@ -1,0 +1,142 @@
+//! Asks another host each question once, so that collectors can run again over the same answers.
+//!
+//! A new question is passed on to the other host, so an assumed fact can lead to facts that nothing
+//! had read yet.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::{Host, HostError, Question};
+use crate::bounds::Bounds;
+
+type CachedAnswer = Result<Vec<u8>, HostError>;
+
+/// A host that caches its answers.
+pub struct CachingHost<H> {
+    host: H,
+    answers: Mutex<HashMap<Question, Arc<OnceLock<CachedAnswer>>>>,
+}
+
+impl<H: Deref<Target: Host>> CachingHost<H> {
+    pub fn new(host: H) -> Self {
+        Self {
+            host,
+            answers: Mutex::default(),
+        }
+    }
+
+    /// An answered question that passes the test, with its answer.
+    pub fn find_answer(&self, of: impl Fn(&Question) -> bool) -> Option<(Question, Vec<u8>)> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = answers
+            .iter()
+            .filter_map(|(question, answer)| Some((question, answer.get()?.as_ref().ok()?)));
+        // The smallest of several, so that the choice is reproducible.
+        let found = answered
+            .filter(|(question, _)| of(question))
+            .min_by_key(|(question, _)| format!("{question:?}"));
+        found.map(|(question, answer)| (question.clone(), answer.clone()))
+    }
+}
+
+impl<H: Deref<Target: Host> + Sync> Host for CachingHost<H> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+        let answer = {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            match answers.get(question) {
+                Some(answer) => Arc::clone(answer),
+                None => Arc::clone(answers.entry(question.clone()).or_default()),
+            }
+        };
+        // Whoever asks the same question waits for the answer; other questions proceed.
+        answer.get_or_init(|| self.host.ask(question)).clone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.host.notes()
+    }
+
+    fn possible_masks(&self, path: &Path) -> Vec<PathBuf> {
+        self.host.possible_masks(path)
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.host.bounds()
+    }
+
+    fn is_live(&self) -> bool {
+        self.host.is_live()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::deadline::{ThreadInTime, wait_for};
+
+    /// A host that never answers the same twice.
+    struct Counter(AtomicU32);
+
+    /// A host that answers a summary only once two have asked.
+    struct Slow(Counter, AtomicU32);
+
+    impl Slow {
+        fn wait_for_both(&self) {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            wait_for("both have come", || self.1.load(Ordering::SeqCst) >= 2);
+        }
+    }
+
+    impl Host for Slow {
+        fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+            if question == &Question::Resources {
+                self.wait_for_both();
+            }
+            self.0.ask(question)
+        }
+    }
+
+    impl Host for Counter {
+        fn ask(&self, _: &Question) -> Result<Vec<u8>, HostError> {
+            Ok(self
+                .0
+                .fetch_add(1, Ordering::Relaxed)
+                .to_string()
+                .into_bytes())
+        }
+    }
+
+    #[test]
+    fn a_question_has_one_answer() {
+        let counter = Counter(AtomicU32::new(0));
+        let host = CachingHost::new(&counter);
+        let first = host.ask(&Question::Uname);
+        assert_ne!(host.ask(&Question::Resources), first);
+        assert_eq!(host.ask(&Question::Uname), first);
+        assert_eq!(counter.0.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn whoever_asks_what_is_being_asked_waits_for_the_answer() {
+        let slow = Slow(Counter(AtomicU32::new(0)), AtomicU32::new(0));
+        let host = CachingHost::new(&slow);
+        let answers = std::thread::scope(|scope| {
+            let asking: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| host.ask(&Question::Resources)))
+                .collect();
+            // One question is before the host; another one is answered meanwhile.
+            host.ask(&Question::Uname).unwrap();
+            slow.wait_for_both();
+            asking
+                .into_iter()
+                .map(ThreadInTime::join_in_time)
+                .collect::<Vec<_>>()
+        });
+        assert!(answers.iter().all(|answer| answer == &answers[0]));
+        assert_eq!(slow.0.0.load(Ordering::Relaxed), 2);
+    }
+}

@@ -1,0 +1,264 @@
+//! Paths that may hang, determined once from the mount table, without touching any mount.
+//!
+//! While no file system that can hang is mounted, everything is read directly. Otherwise only the
+//! kernel's own directories are: any other path may lead anywhere through a symbolic link, and
+//! following it already touches the mount.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::escape::fstab::unescape;
+
+/// File systems that depend on more than a local disk: on another machine or a process.
+const REMOTE_TYPES: [&str; 26] = [
+    "9p",
+    "acfs",
+    "afs",
+    "autofs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "coda",
+    "cvmfs",
+    "gfs2",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "mmfs",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "ocfs2",
+    "orangefs",
+    "panfs",
+    "pvfs2",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "vboxsf",
+    "virtiofs",
+];
+
+/// Block devices that depend on another machine.
+const REMOTE_DEVICES: [&str; 3] = ["/dev/nbd", "/dev/rbd", "/dev/drbd"];
+
+/// Mount points, and whether the visible mount there can hang.
+pub struct Mounts {
+    points: HashMap<PathBuf, bool>,
+    any_hang: bool,
+}
+
+impl Mounts {
+    /// For an unreadable mount table: everything may hang.
+    pub fn unreadable() -> Self {
+        Self {
+            points: HashMap::from([(PathBuf::from("/"), true)]),
+            any_hang: true,
+        }
+    }
+
+    /// Parses /proc/self/mountinfo (proc_pid_mountinfo(5)). A malformed line counts as a mount that
+    /// can hang.
+    pub fn parse(mountinfo: &[u8]) -> Self {
+        let lines = mountinfo
+            .split(|b| *b == b'\n')
+            .filter(|line| !line.is_empty());
+        let (mut points, mut any_hang) = (HashMap::new(), false);
+        for (point, hangs) in lines.map(|line| parse_mount(line).unwrap_or((PathBuf::new(), true)))
+        {
+            any_hang |= hangs;
+            // The last mount on a point is the one in sight.
+            points.insert(point, hangs);
+        }
+        Self { points, any_hang }
+    }
+
+    #[cfg(test)]
+    pub fn any_hang(&self) -> bool {
+        self.any_hang
+    }
+
+    /// Whether touching this path may hang.
+    pub fn may_hang(&self, path: &Path) -> bool {
+        if !self.any_hang {
+            return follows_process_link(path);
+        }
+        !is_kernel_path(path)
+            || path
+                .ancestors()
+                .find_map(|over| self.points.get(over))
+                .is_none_or(|hangs| *hangs)
+    }
+}
+
+/// Whether the path leads through a link of a process, to mounts that may not be ours.
+fn follows_process_link(path: &Path) -> bool {
+    let mut names = path.components().skip(1).map(Component::as_os_str);
+    let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);
+    names.next().is_some_and(|name| name == "proc")
+        && names.nth(1).is_some_and(|name| links.contains(&name))
+}
+
+/// Whether the path stays in directories that the kernel fills itself.
+fn is_kernel_path(path: &Path) -> bool {
+    let mut components = path.components();
+    if path.components().any(|c| c == Component::ParentDir)
+        || components.next() != Some(Component::RootDir)
+    {
+        return false;
+    }
+    let mut names = components.map(|c| c.as_os_str().to_string_lossy());
+    match names.next().as_deref() {
+        Some("sys" | "dev") => true,
+        Some("proc") => {
+            // The links of a process lead to its files, wherever they are.
+            !names.any(|name| matches!(&*name, "root" | "cwd" | "exe" | "fd" | "map_files"))
+        }
+        _ => false,
+    }
+}
+
+/// The mount point and whether it can hang.
+fn parse_mount(line: &[u8]) -> Option<(PathBuf, bool)> {
+    let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
+    let dash = words.iter().position(|word| *word == b"-")?;
+    let fstype = str::from_utf8(words.get(dash + 1)?).ok()?;
+    let source = words.get(dash + 2)?;
+    let point = PathBuf::from(OsString::from_vec(unescape(words.get(4)?)));
+    let fuse = fstype.starts_with("fuse") && fstype != "fusectl";
+    let remote = REMOTE_DEVICES
+        .iter()
+        .any(|prefix| source.starts_with(prefix.as_bytes()));
+    Some((point, fuse || remote || REMOTE_TYPES.contains(&fstype)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LOCAL: &str = "21 26 0:20 / /sys rw - sysfs sysfs rw\n\
+        22 26 0:21 / /proc rw - proc proc rw\n\
+        26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+        27 21 0:28 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n";
+
+    fn mounts_with(line: &str) -> Mounts {
+        Mounts::parse(format!("{LOCAL}{line}\n").as_bytes())
+    }
+
+    #[test]
+    fn a_usual_host_never_hangs() {
+        let mounts = Mounts::parse(LOCAL.as_bytes());
+        assert!(!mounts.any_hang());
+        assert!(!mounts.may_hang(Path::new("/var/lib/postgresql")));
+    }
+
+    #[test]
+    fn beside_a_mount_that_can_hang_only_the_kernels_own_is_safe() {
+        let lines = [
+            "40 26 0:50 / /mnt rw - nfs4 server:/x rw",
+            "40 26 0:50 / /mnt rw - fuse.sshfs you@there: rw",
+            "40 26 0:50 / /mnt rw - ext4 /dev/nbd0p1 rw",
+            "this is no mount",
+        ];
+        for line in lines {
+            let mounts = mounts_with(line);
+            for safe in [
+                "/proc/self/mountinfo",
+                "/sys/block/sda/queue/rotational",
+                "/dev/disk/by-id/x",
+                "/proc/1/stat",
+            ] {
+                assert!(!mounts.may_hang(Path::new(safe)), "{line}: {safe}");
+            }
+            for other in [
+                "/etc/fstab",
+                "/mnt/data",
+                "/srv",
+                "/sys/../mnt",
+                "/proc/1/root/mnt",
+                "/proc/1/cwd",
+                "mnt",
+            ] {
+                assert!(mounts.may_hang(Path::new(other)), "{line}: {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mount_over_the_kernels_own_counts() {
+        let mounts = mounts_with("40 22 0:50 / /proc/with\\040space rw - fuse.lxcfs lxcfs rw");
+        assert!(mounts.may_hang(Path::new("/proc/with space")));
+        assert!(mounts.may_hang(Path::new("/proc/with space/cpuinfo")));
+        assert!(!mounts.may_hang(Path::new("/proc/stat")));
+        let mounts = mounts_with(
+            "40 22 0:50 / /sys/x rw - fuse.y y rw\n41 22 0:51 / /sys/x rw - tmpfs z rw",
+        );
+        assert!(
+            !mounts.may_hang(Path::new("/sys/x/z")),
+            "the last mount is in sight"
+        );
+    }
+
+    /// As the kernel writes it (mangle() in its fs/namespace.c).
+    fn escape(name: &[u8]) -> String {
+        let byte = |b: &u8| match b {
+            b' ' | b'\t' | b'\n' | b'\\' | b'#' | ..=31 | 127.. => format!("\\{b:03o}"),
+            b => char::from(*b).to_string(),
+        };
+        name.iter().map(byte).collect()
+    }
+
+    /// Mounts at places of their own.
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let kind = prop::sample::select(vec![
+            "ext4 /dev/sda1",
+            "nfs4 server:/x",
+            "fuse.x y",
+            "ext4 /dev/rbd0",
+            "tmpfs t",
+        ]);
+        prop::collection::vec(kind, 0..6).prop_map(|kinds| {
+            let line = |(n, kind)| format!("{n} 26 0:50 / /sys/m{n} rw - {kind} rw");
+            kinds.into_iter().enumerate().map(line).collect()
+        })
+    }
+
+    proptest! {
+        /// What cannot be read may hang, and nothing else becomes safe by it.
+        #[test]
+        fn a_bad_line_makes_nothing_safe(bad: Vec<u8>, lines in lines(), at: prop::sample::Index) {
+            let good = Mounts::parse(lines.join("\n").as_bytes());
+            let mut all: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
+            all.insert(at.index(all.len() + 1), &bad);
+            let both = Mounts::parse(&all.join(&b'\n'));
+            let alone = Mounts::parse(&bad);
+            prop_assert_eq!(both.any_hang(), good.any_hang() || alone.any_hang());
+            for path in ["/etc/fstab", "/sys/m0/x", "/sys/m1", "/proc/1/root/x", "x"].map(Path::new) {
+                prop_assert!(both.may_hang(path) || !good.may_hang(path), "{path:?}");
+            }
+        }
+
+        #[test]
+        fn the_order_of_mounts_at_places_of_their_own_says_nothing(lines in lines()) {
+            let backwards: Vec<&str> = lines.iter().rev().map(String::as_str).collect();
+            let [one, other] = [lines.join("\n"), backwards.join("\n")].map(|text| Mounts::parse(text.as_bytes()));
+            for path in ["/sys/m0/x", "/sys/m1/y", "/sys/m2", "/sys", "/etc"].map(Path::new) {
+                prop_assert_eq!(one.may_hang(path), other.may_hang(path));
+            }
+        }
+
+        #[test]
+        fn any_mount_point_is_found(name in prop::collection::vec(1u8.., 1..20)) {
+            prop_assert_eq!(unescape(escape(&name).as_bytes()), name.clone());
+            prop_assume!(!name.contains(&b'/') && name != b"." && name != b"..");
+            let path = Path::new("/sys").join(OsString::from_vec(name.clone()));
+            let mounts = mounts_with(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape(&name)));
+            prop_assert!(mounts.may_hang(&path) && mounts.may_hang(&path.join("x")));
+            prop_assert!(!mounts.may_hang(Path::new("/sys/block")) || name == b"block");
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Identities that are recognised by their position: in a file called `serial`, in a link under
+//! /dev/disk/by-id, in a field of udev's database.
+//!
+//! Identities without such a position are left to [`super::names`] and [`super::shapes`].
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+use super::IdentityKind;
+use super::name_places::{self, Mount};
+use super::text_ranges::{COMMON_WORDS, fields, lines, pieces_in, split_ranges, trim_range};
+use crate::host::redact::AZURE_CHASSIS;
+use crate::host::{Dialect, Question, Tool, path_bytes, pg_lines};
+
+/// Files under /sys whose whole content is an identity.
+const FILES: [&str; 14] = [
+    "board_asset_tag",
+    "board_serial",
+    "chassis_asset_tag",
+    "chassis_serial",
+    "eui",
+    "hostid",
+    "nguid",
+    "product_serial",
+    "serial",
+    "serial_num",
+    "serial_number",
+    "unique_id",
+    "unit_serial",
+    "vpd_pg80",
+];
+
+/// Files that hold the host's name.
+const HOST_NAMES: [&str; 2] = ["/etc/hostname", "/proc/sys/kernel/hostname"];
+
+/// Fields of udev's database whose value is an identity.
+const UDEV_FIELDS: [&str; 8] = [
+    "ID_FS_UUID",
+    "ID_FS_UUID_SUB",
+    "ID_PART_ENTRY_UUID",
+    "ID_PART_TABLE_UUID",
+    "ID_SCSI_SERIAL",
+    "ID_SERIAL_SHORT",
+    "ID_UUID",
+    "SCSI_IDENT_SERIAL",
+];
+
+type IdentityRange = (Range<usize>, IdentityKind);
+
+/// Words that mean something in this capture.
+pub fn vocabulary() -> BTreeSet<Vec<u8>> {
+    COMMON_WORDS
+        .split_ascii_whitespace()
+        .map(|word| word.as_bytes().to_vec())
+        .collect()
+}
+
+pub fn add_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
+    let Some(path) = question.path() else { return };
+    if name_places::is_kernel_path(path_bytes(path)) {
+        let parts = path_bytes(path).split(|b| *b == b'/');
+        // A host called `max` does not occur in `max_sectors_kb`.
+        let words = parts.flat_map(|part| {
+            [part]
+                .into_iter()
+                .chain(part.split(|b| matches!(b, b'_' | b'-')))
+        });
+        vocabulary.extend(words.map(<[u8]>::to_ascii_lowercase));
+    }
+}
+
+/// The identities in a path, which may be a link's target.
+pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
+    let behind = |mark: &[u8]| {
+        path.windows(mark.len())
+            .position(|part| part == mark)
+            .map(|at| at + mark.len())
+    };
+    let device = behind(b"disk/by-id/").and_then(|start| in_device_id(path, start..path.len()));
+    let array = || behind(b"/dev/md/").and_then(|start| array_host(path, start..path.len()));
+    device.or_else(array).into_iter().collect()
+}
+
+pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
+    match question.inner() {
+        Question::Uname => lines(answer)
+            .nth(1)
+            .map(|range| (range, IdentityKind::Host))
+            .into_iter()
+            .collect(),
+        Question::Read(path) => in_file(path, answer),
+        Question::Link(_) | Question::RealPath(_) => in_path(answer),
+        Question::List(path) if path.ends_with("disk/by-id") => split_ranges(answer, 0)
+            .filter_map(|range| in_device_id(answer, range))
+            .collect(),
+        Question::List(path)
+            if path.ends_with("disk/by-uuid") || path.ends_with("disk/by-partuuid") =>
+        {
+            split_ranges(answer, 0)
+                .map(|range| (range, IdentityKind::Serial))
+                .collect()
+        }
+        Question::Run(Tool::Zpool, _) => lines(answer)
+            .filter_map(|line| in_pool(answer, line))
+            .collect(),
+        Question::Run(..) => super::tool_output::identity_ranges(answer),
+        Question::Config(_, dialect) => {
+            let of_line = |line: Range<usize>| {
+                let mut parts = pieces_in(answer, line.clone(), b'\t');
+                let (key, value) = (
+                    parts.nth(1).unwrap_or_default(),
+                    parts.next().unwrap_or_default(),
+                );
+                let is_user = *dialect == Dialect::Service && answer.get(key) == Some(b"user");
+                let user = is_user.then(|| user_name(answer, value.clone())).flatten();
+                let field = fields(answer.get(value.clone()).unwrap_or_default())
+                    .next()
+                    .unwrap_or_default();
+                let source = source_hosts(answer, value.start..value.start + field.end);
+                user.into_iter()
+                    .chain(source)
+                    .chain(in_links(answer, value))
+            };
+            lines(answer).flat_map(of_line).collect()
+        }
+        Question::PgSettings(_) => lines(answer)
+            .flat_map(|line| in_override(answer, line))
+            .collect(),
+        Question::UserName(_) => user_name(answer, trim_range(answer, 0..answer.len()))
+            .into_iter()
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The database and the role of an override, which are always names.
+fn in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+    let mut parts = pieces_in(text, line, b'\t');
+    let is_one =
+        parts.next().and_then(|kind| text.get(kind)) == Some(pg_lines::OVERRIDE.as_bytes());
+    let names = parts
+        .take(if is_one { 2 } else { 0 })
+        .filter(|name| !name.is_empty());
+    names.map(|name| (name, IdentityKind::Name)).collect()
+}
+
+/// The identity of a device in the tree of a pool, which may be named by a link under
+/// /dev/disk/by-id.
+fn in_pool(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
+    let bytes = text.get(line.clone())?;
+    let start = bytes.iter().position(|b| !b.is_ascii_whitespace())?;
+    let length = bytes
+        .get(start..)?
+        .iter()
+        .take_while(|b| !b.is_ascii_whitespace())
+        .count();
+    let path = bytes.get(start..start + length)?;
+    let (range, kind) = in_path(path).into_iter().next()?;
+    let start = line.start + start;
+    Some((start + range.start..start + range.end, kind))
+}
+
+fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    if HOST_NAMES.iter().any(|host| path == Path::new(host)) {
+        return vec![(trim_range(answer, 0..answer.len()), IdentityKind::Host)];
+    }
+    if path.starts_with("/run/udev/data") {
+        return lines(answer)
+            .filter_map(|line| in_udev_line(answer, line))
+            .collect();
+    }
+    if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
+        return lines(answer)
+            .flat_map(|line| in_mount(answer, line, name == "mountinfo"))
+            .collect();
+    }
+    if !path.starts_with("/sys") {
+        return Vec::new();
+    }
+    let is_of_azure =
+        name == "chassis_asset_tag" && answer.trim_ascii() == AZURE_CHASSIS.as_bytes();
+    if FILES.contains(&name) && !is_of_azure {
+        return vec![(trim_range(answer, 0..answer.len()), IdentityKind::Serial)];
+    }
+    if name == "wwid" {
+        return in_wwid(answer).into_iter().collect();
+    }
+    Vec::new()
+}
+
+/// The identity in a device's wwid. `naa.…` and `eui.…` have shapes of their own; `t10.` ends with
+/// the serial; `nvme.` holds it in hexadecimal between vendor and model.
+fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
+    let whole = trim_range(text, 0..text.len());
+    let id = text.get(whole.clone())?;
+    let part = if id.starts_with(b"nvme.") {
+        let mut dashes = id
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| **b == b'-')
+            .map(|(i, _)| i);
+        let first = dashes.next()? + 1;
+        first..dashes.next()?
+    } else {
+        let start = id
+            .iter()
+            .rposition(|b| *b == b' ')
+            .or_else(|| id.iter().position(|b| *b == b'.'))?;
+        start + 1..id.len()
+    };
+    Some((
+        whole.start + part.start..whole.start + part.end,
+        IdentityKind::Serial,
+    ))
+}
+
+/// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
+/// `virtio-SERIAL` or `md-name-HOST:0`.
+fn in_device_id(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+    let name = text.get(range.clone())?;
+    if name.starts_with(b"md-name-") {
+        return array_host(text, range.start + b"md-name-".len()..range.end);
+    }
+    if [&b"dm-"[..], b"lvm-", b"md-", b"wwn-", b"nvme-eui."]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+    {
+        return None;
+    }
+    let tails: [&[u8]; 2] = [b"-part", b"-ns-"];
+    let end = tails
+        .iter()
+        .filter_map(|tail| name.windows(tail.len()).rposition(|window| window == *tail))
+        .min();
+    let name = name.get(..end.unwrap_or(name.len()))?;
+    // A USB disk ends with its address, an NVMe namespace with its number; the serial precedes it.
+    let usb = name
+        .windows(2)
+        .rposition(|window| window == b"-0")
+        .filter(|_| name.starts_with(b"usb-"));
+    let name = name.get(..usb.unwrap_or(name.len()))?;
+    let mut end = name.len();
+    let mut start = word_start(name, end)?;
+    if end - start <= 3
+        && name.get(start..end)?.iter().all(u8::is_ascii_digit)
+        && name.starts_with(b"nvme-")
+    {
+        end = start.checked_sub(1)?;
+        start = word_start(name, end)?;
+    }
+    Some((range.start + start..range.start + end, IdentityKind::Serial))
+}
+
+/// The host in the name of an array, `HOST:0`.
+fn array_host(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+    let colon = text.get(range.clone())?.iter().position(|b| *b == b':')?;
+    Some((range.start..range.start + colon, IdentityKind::Host))
+}
+
+/// A user's name, unless it is a system or server account.
+fn user_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+    let name = text.get(range.clone()).filter(|name| !name.is_empty())?;
+    (!name_places::is_account(name)).then_some((range, IdentityKind::User))
+}
+
+/// The beginning of the last word before `end`: after an underscore, else after the bus.
+fn word_start(name: &[u8], end: usize) -> Option<usize> {
+    let part = name.get(..end)?;
+    let underscore = part.iter().rposition(|b| *b == b'_');
+    underscore
+        .or_else(|| part.iter().position(|b| *b == b'-'))
+        .map(|at| at + 1)
+}
+
+/// The identity in a line of udev's database: `E:NAME=value`, `S:disk/by-id/…`.
+fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
+    let bytes = text.get(line.clone())?;
+    if bytes.starts_with(b"S:disk/by-id/") {
+        return in_device_id(text, line.start + b"S:disk/by-id/".len()..line.end);
+    }
+    if bytes.starts_with(b"S:md/") {
+        return array_host(text, line.start + b"S:md/".len()..line.end);
+    }
+    let field = bytes.strip_prefix(b"E:")?;
+    let equals = field.iter().position(|b| *b == b'=')?;
+    let name = str::from_utf8(field.get(..equals)?).ok()?;
+    let value = line.start + 2 + equals + 1..line.end;
+    if name == "ID_SERIAL" {
+        let bytes = text.get(value.clone())?;
+        let start = bytes
+            .iter()
+            .rposition(|b| *b == b'_')
+            .map_or(0, |at| at + 1);
+        return Some((value.start + start..value.end, IdentityKind::Serial));
+    }
+    if matches!(name, "MD_NAME" | "MD_DEVNAME") {
+        return array_host(text, value);
+    }
+    UDEV_FIELDS
+        .contains(&name)
+        .then_some((value, IdentityKind::Serial))
+}
+
+/// The servers in a mount's source, for any type of file system, and what its options name.
+fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
+    let mount = Mount::parse(text, line.clone(), mountinfo);
+    let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
+    let source = mount
+        .filter(|mount| !is_dataset(mount))
+        .map(|mount| source_hosts(text, mount.source))
+        .unwrap_or_default();
+    source.into_iter().chain(in_links(text, line)).collect()
+}
+
+/// The identities in links under /dev/disk in a line, as in options such as `logdev=`.
+fn in_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+    let mut found = Vec::new();
+    let mut at = line.start;
+    let words = text
+        .get(line)
+        .unwrap_or_default()
+        .split(|b| b.is_ascii_whitespace() || b",=\\\"'".contains(b));
+    for word in words {
+        let behind = |mark: &[u8]| {
+            word.windows(mark.len())
+                .position(|part| part == mark)
+                .map(|place| place + mark.len())
+        };
+        if let Some(start) = behind(b"disk/by-id/") {
+            found.extend(in_device_id(text, at + start..at + word.len()));
+        } else if let Some(start) = behind(b"disk/by-path/").and_then(|_| behind(b"ip-")) {
+            let host = word
+                .get(start..)
+                .and_then(|rest| rest.iter().position(|b| *b == b':'));
+            let is_named = word.get(start).is_some_and(u8::is_ascii_alphabetic);
+            found.extend(
+                host.filter(|_| is_named)
+                    .map(|end| (at + start..at + start + end, IdentityKind::Host)),
+            );
+        }
+        at += word.len() + 1;
+    }
+    found
+}
+
+/// The hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`,
+/// `program#host:/export` or `scheme://host:port/`.
+fn source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
+    let Some(source) = text.get(range.clone()) else {
+        return Vec::new();
+    };
+    let behind = |mark: &[u8]| {
+        source
+            .windows(mark.len())
+            .position(|part| part == mark)
+            .map(|at| at + mark.len())
+    };
+    let share = source.starts_with(b"//").then_some(2);
+    let address = share.or_else(|| behind(b"://"));
+    let start = address.or_else(|| behind(b"#")).unwrap_or(0);
+    let rest = source.get(start..).unwrap_or_default();
+    let end = if address.is_some() {
+        Some(
+            rest.iter()
+                .position(|b| matches!(b, b'/' | b'\\'))
+                .unwrap_or(rest.len()),
+        )
+    } else {
+        // A local path has no server before its first slash.
+        rest.windows(2)
+            .position(|part| part == b":/")
+            .filter(|end| !rest.iter().take(*end).any(|b| *b == b'/'))
+    };
+    let Some(end) = end else { return Vec::new() };
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    let authority = range.start + start..range.start + start + end;
+    // A colon is followed by a port or another host, an at sign by a kind of network.
+    let pieces = [b',', b';', b':']
+        .into_iter()
+        .fold(vec![authority], |pieces, mark| {
+            pieces
+                .into_iter()
+                .flat_map(|piece| pieces_in(text, piece, mark))
+                .collect()
+        });
+    let host = |piece: Range<usize>| {
+        let length = text
+            .get(piece.clone())?
+            .iter()
+            .take_while(|b| is_name(b))
+            .count();
+        let name = text.get(piece.start..piece.start + length)?;
+        name.iter()
+            .any(u8::is_ascii_alphabetic)
+            .then_some((piece.start..piece.start + length, IdentityKind::Host))
+    };
+    pieces.into_iter().filter_map(host).collect()
+}

@@ -1,0 +1,301 @@
+//! Identities that are recognised by their shape alone, anywhere.
+//!
+//! Every shape is unique to its kind. A dotted number is an address only where one is expected,
+//! because kernel and driver versions look the same. Device numbers match no shape.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+
+use super::name_places::is_account;
+use super::{IdentityKind, IdentityMatch};
+
+/// Prefixes of a world-wide name.
+const WWN_PREFIXES: [&[u8]; 8] = [
+    b"wwn-0x",
+    b"naa.",
+    b"eui.",
+    b"wwn=0x",
+    b"extension=0x",
+    b"scsi-3",
+    b"mpath-3",
+    b"serial=3",
+];
+
+/// Prefixes of an IPv4 address.
+const ADDRESS_PREFIXES: [&[u8]; 7] = [b"addr=", b"ip=", b"host=", b"ip-", b"//", b"@", b"["];
+
+/// Parents of home directories, and of the mount points of removable disks.
+const HOMES: [&[u8]; 2] = [b"/home/", b"/users/"];
+const MEDIA: [&[u8]; 2] = [b"/run/media/", b"/media/"];
+
+/// Prefixes of a file system or partition identifier that may be short.
+const ID_PREFIXES: [&[u8]; 2] = [b"uuid=", b"uuid/"];
+
+pub fn find_by_shape(text: &[u8]) -> Vec<IdentityMatch> {
+    let mut spans = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        if let Some((range, kind)) = identity_at(text, at) {
+            at = range.end.max(at + 1);
+            spans.push(IdentityMatch::new(text, range, kind));
+        } else {
+            at += 1;
+        }
+    }
+    spans
+}
+
+pub fn preceding_byte(text: &[u8], at: usize) -> Option<u8> {
+    text.get(at.checked_sub(1)?).copied()
+}
+
+fn identity_at(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let rest = text.get(at..)?;
+    let first = *rest.first()?;
+    if !first.is_ascii_alphanumeric() && first != b':' && preceding_byte(text, at) != Some(b'/') {
+        return None;
+    }
+    hex32(text, at)
+        .or_else(|| long_hex(text, at))
+        .or_else(|| lvm(text, at))
+        .or_else(|| mac(text, at))
+        .or_else(|| colon_name(text, at))
+        .or_else(|| wwn(text, at))
+        .or_else(|| ipv4(text, at))
+        .or_else(|| ipv6(text, at))
+        .or_else(|| qualified_name(text, at))
+        .or_else(|| short_id(text, at))
+        .or_else(|| user_name(text, at))
+}
+
+fn follows_prefix(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
+    let ends = |prefix: &&[u8]| {
+        let start = at.checked_sub(prefix.len());
+        start
+            .and_then(|start| text.get(start..at))
+            .is_some_and(|found| found.eq_ignore_ascii_case(prefix))
+    };
+    prefixes.iter().any(ends)
+}
+
+/// Number of bytes from here on that pass the test.
+fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
+    text.get(at..)
+        .unwrap_or_default()
+        .iter()
+        .take_while(|b| fits(b))
+        .count()
+}
+
+/// The end of groups of so many characters with one separator between them, not followed by another
+/// such character.
+fn groups_end(
+    text: &[u8],
+    at: usize,
+    sizes: &[usize],
+    separator: &[u8],
+    fits: fn(&u8) -> bool,
+) -> Option<usize> {
+    let mut end = at;
+    for (i, size) in sizes.iter().enumerate() {
+        if i > 0 {
+            end += text
+                .get(end..)?
+                .starts_with(separator)
+                .then_some(separator.len())?;
+        }
+        let group = text.get(end..end + size)?;
+        if !group.iter().all(fits) {
+            return None;
+        }
+        end += size;
+    }
+    (!text.get(end).is_some_and(fits)).then_some(end)
+}
+
+fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let hex: fn(&u8) -> bool = u8::is_ascii_hexdigit;
+    // After `scsi-3` and the like the first digit belongs to the prefix.
+    if preceding_byte(text, at).is_some_and(|b| hex(&b))
+        && !follows_prefix(text, at, &WWN_PREFIXES)
+        && !has_designator(text, at)
+    {
+        return None;
+    }
+    let end = groups_end(text, at, &[32], b"", hex)
+        .or_else(|| groups_end(text, at, &[8, 4, 4, 4, 12], b"-", hex))
+        .or_else(|| groups_end(text, at, &[8, 4, 4, 4, 12], b"\\x2d", hex))
+        .or_else(|| groups_end(text, at, &[8, 8, 8, 8], b":", hex))?;
+    let nothing = text
+        .get(at..end)?
+        .iter()
+        .all(|b| !b.is_ascii_hexdigit() || *b == b'0');
+    // A partition's type is no identity.
+    let partition_type = follows_prefix(text, at, &[b"part_entry_type="]);
+    (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
+}
+
+/// Whether the type of a designator stands alone before it, as in the names that multipath gives
+/// devices: `3600…` (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
+fn has_designator(text: &[u8], at: usize) -> bool {
+    let word = at.checked_sub(1).is_some_and(|typed| {
+        !preceding_byte(text, typed).is_some_and(|b| b.is_ascii_alphanumeric())
+    });
+    word && matches!(preceding_byte(text, at), Some(b'2' | b'3'))
+}
+
+/// A long run of hexadecimal digits, as in names of containers, image layers and roots of hash
+/// trees.
+fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let length = run_length(text, at, u8::is_ascii_hexdigit);
+    let ends = !text.get(at + length).is_some_and(u8::is_ascii_alphanumeric);
+    (ends && (40..=128).contains(&length)).then_some((at..at + length, IdentityKind::Wwn))
+}
+
+/// Eight bytes with colons between them, as Fibre Channel writes its names.
+fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
+    let end = groups_end(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
+    let alone =
+        !preceding_byte(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
+    let named = matches!(text.get(at), Some(b'1' | b'2' | b'5'));
+    (alone && named).then_some((at..end, IdentityKind::Wwn))
+}
+
+/// A person's name after `/home/`, after `/media/` where more follows, or in options such as `uid=`
+/// and `resgid=`.
+fn user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let named = follows_prefix(text, at, &[b"uid=", b"gid="])
+        && text.get(at).is_some_and(u8::is_ascii_alphabetic);
+    let home = named || follows_prefix(text, at, &HOMES);
+    if !home && !follows_prefix(text, at, &MEDIA) {
+        return None;
+    }
+    let length = run_length(text, at, |b| {
+        b.is_ascii_alphanumeric() || b"._-+@".contains(b) || *b >= 0x80
+    });
+    let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
+    let more = text.get(at + length) == Some(&b'/');
+    ((home || more) && !is_account(name)).then_some((at..at + length, IdentityKind::User))
+}
+
+fn lvm(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let alnum: fn(&u8) -> bool = u8::is_ascii_alphanumeric;
+    if follows_prefix(text, at, &[b"LVM-"]) {
+        return (run_length(text, at, alnum) == 64).then_some((at..at + 32, IdentityKind::Lvm32));
+    }
+    // The second half of a logical volume's UUID, which begins where the mask of the first one
+    // ended.
+    let behind_first = at
+        .checked_sub(32)
+        .is_some_and(|start| follows_prefix(text, start, &[b"LVM-"]));
+    if behind_first && run_length(text, at, alnum) == 32 {
+        return Some((at..at + 32, IdentityKind::Lvm32));
+    }
+    if preceding_byte(text, at).is_some_and(|b| alnum(&b)) {
+        return None;
+    }
+    let end = groups_end(text, at, &[6, 4, 4, 4, 4, 4, 6], b"-", alnum)?;
+    Some((at..end, IdentityKind::Lvm32))
+}
+
+fn mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
+    let end = groups_end(text, at, &[2; 6], b":", u8::is_ascii_hexdigit)?;
+    let alone =
+        !preceding_byte(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
+    let nothing = text.get(at..end)?.iter().all(|b| matches!(b, b'0' | b':'));
+    (alone && !nothing).then_some((at..end, IdentityKind::Mac))
+}
+
+fn wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let length = run_length(text, at, u8::is_ascii_hexdigit);
+    let end = at + length;
+    if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    let named = length >= 8 && follows_prefix(text, at, &WWN_PREFIXES);
+    // SAS addresses and Fibre Channel names begin with their NAA type.
+    let numbered = length == 16
+        && (follows_prefix(text, at, &[b"0x"]) || has_designator(text, at))
+        && matches!(text.get(at), Some(b'1' | b'2' | b'5'));
+    (named || numbered).then_some((at..end, IdentityKind::Wwn))
+}
+
+fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let length = run_length(text, at, |b| b.is_ascii_digit() || *b == b'.');
+    let end = at + length;
+    let address: Ipv4Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
+    if address.is_loopback() || address.is_unspecified() || address.is_broadcast() {
+        return None;
+    }
+    let expected = follows_prefix(text, at, &ADDRESS_PREFIXES);
+    if !expected
+        && preceding_byte(text, at)
+            .is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'))
+    {
+        return None;
+    }
+    // Followed by an export or a port, unlike a version.
+    let with_tail = match text.get(end..) {
+        Some([b':', next, ..]) => *next == b'/' || next.is_ascii_digit(),
+        // A network of Lustre.
+        Some([b'@', b't' | b'o', ..]) => true,
+        _ => false,
+    };
+    let whole = text.trim_ascii().len() == length;
+    (expected || with_tail || whole).then_some((at..end, IdentityKind::Ipv4))
+}
+
+fn ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b':' | b'.');
+    if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric() || part(&b)) {
+        return None;
+    }
+    let end = at + run_length(text, at, part);
+    if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    let address: Ipv6Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
+    (!address.is_loopback() && !address.is_unspecified()).then_some((at..end, IdentityKind::Ipv6))
+}
+
+/// The part of an iSCSI or NVMe qualified name that a person chose.
+fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
+    if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
+        // Only directly after the prefix.
+        return None;
+    }
+    let length = run_length(text, at, part);
+    let name = text.get(at..at + length)?;
+    if follows_prefix(text, at, &[b"iqn."]) {
+        let lun = name.windows(5).position(|window| window == b"-lun-");
+        return Some((at..at + lun.unwrap_or(length), IdentityKind::Serial));
+    }
+    let colon = name
+        .starts_with(b"nqn.")
+        .then(|| name.iter().position(|b| *b == b':'))
+        .flatten()?
+        + 1;
+    let chosen = name.get(colon..)?;
+    (!chosen.is_empty() && !chosen.starts_with(b"uuid:"))
+        .then_some((at + colon..at + length, IdentityKind::Serial))
+}
+
+fn short_id(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+    if !follows_prefix(text, at, &ID_PREFIXES) {
+        return None;
+    }
+    let length = run_length(text, at, |b| b.is_ascii_alphanumeric() || *b == b'-');
+    let id = text.get(at..at + length)?;
+    // A partition of a DOS table: the disk's number and the partition's.
+    let whole = match id.split(|b| *b == b'-').collect::<Vec<_>>().as_slice() {
+        [disk, _] if disk.len() == 8 && length <= 11 => disk.len(),
+        _ => length,
+    };
+    (whole >= 4).then_some((at..at + whole, IdentityKind::Serial))
+}

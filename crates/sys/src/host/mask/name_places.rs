@@ -1,0 +1,295 @@
+//! Places where people give names: paths, labels, sources of mounts, names of volumes.
+//!
+//! Identities too weak to be replaced everywhere are replaced there: a serial number of digits
+//! alone, a user's name. They are found by [`super::places`] and [`super::shapes`]. The source of a
+//! mount without a device is arbitrary text, so every word in it is replaced that is not listed
+//! here.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::text_ranges::{COMMON_WORDS, fields, line_words, lines, trim_range};
+use crate::host::{Dialect, Question, Tool, path_bytes};
+
+const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
+
+/// System and server accounts, and directories next to people's own.
+const ACCOUNTS: &str = "admin bin cdrom daemon floppy games lost+found lp mail maria mysqld nfsnobody nobody nogroup operator \
+    pgbouncer shared sync usb user www-data";
+
+/// Usual sources of file systems without a device.
+const SOURCES: &str = "binfmt_misc bpf cgmfs cgroup cgroup2 configfs debugfs dev devpts devtmpfs drivers drvfs efivarfs fuse \
+    fusectl gvfsd-fuse hugetlbfs lxcfs mergerfs mqueue nfsd nsfs overlay overlayfs portal pstore ramfs rootfs rpc_pipefs \
+    securityfs selinuxfs shm snapfuse squashfuse_ll sshfs sunrpc sysfs systemd-1 tags tmpfs tracefs udev";
+
+/// Words in such sources that tell its purpose.
+const PURPOSES: &str = "and cache dir file files for fs memory o2ib pg private public ram scratch shared socket spool stat stats tcp temp \
+    temporary work";
+
+fn list_contains(list: &str, word: &[u8]) -> bool {
+    list.split_ascii_whitespace()
+        .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// Whether an account is a system's, not a person's.
+pub fn is_account(name: &[u8]) -> bool {
+    list_contains(COMMON_WORDS, name) || list_contains(ACCOUNTS, name)
+}
+
+/// Whether a word of a source names no person.
+pub fn is_purpose(word: &[u8]) -> bool {
+    let said = [COMMON_WORDS, ACCOUNTS, SOURCES, PURPOSES]
+        .into_iter()
+        .any(|list| list_contains(list, word));
+    said || word.len() < 3 || word.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a path is one of the kernel's own, whose names nobody chooses; a path below a process's
+/// root is not.
+pub fn is_kernel_path(path: &[u8]) -> bool {
+    let mut parts = path.split(|b| *b == b'/').skip(1);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(b"proc"), _, Some(b"root" | b"cwd")) => false,
+        (Some(b"sys" | b"proc"), ..) => true,
+        _ => false,
+    }
+}
+
+pub fn in_path(path: &[u8]) -> Vec<Range<usize>> {
+    if is_kernel_path(path) {
+        Vec::new()
+    } else {
+        std::iter::once(0..path.len()).collect()
+    }
+}
+
+pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+    let whole = || std::iter::once(0..answer.len()).collect();
+    match question {
+        Question::Read(path) => in_file(path, answer),
+        Question::List(path) | Question::Link(path) | Question::RealPath(path) => {
+            if is_kernel_path(path_bytes(path)) {
+                Vec::new()
+            } else {
+                whole()
+            }
+        }
+        Question::UserName(_) | Question::Run(Tool::Zpool | Tool::Zfs | Tool::Dmsetup, _) => {
+            whole()
+        }
+        Question::CommandLine(_)
+        | Question::Environment(_)
+        | Question::Config(..)
+        | Question::PgSettings(_)
+        | Question::MysqlSettings(_)
+        | Question::Run(..) => path_fields(answer),
+        Question::IsEmpty(_)
+        | Question::Stat(_)
+        | Question::StatFs(_)
+        | Question::Flags(_)
+        | Question::Uname
+        | Question::Identity
+        | Question::Resources
+        | Question::Servers
+        | Question::ProcessStart(_)
+        | Question::Tablespaces(_)
+        | Question::Superblock(..)
+        | Question::Content(..) => Vec::new(),
+        Question::AsUser(_, inner) => in_answer(inner, answer),
+    }
+}
+
+/// The fields that hold paths or labels; a number elsewhere is just a number.
+fn path_fields(text: &[u8]) -> Vec<Range<usize>> {
+    let named = |range: &Range<usize>| {
+        text.get(range.clone())
+            .is_some_and(|field| field.contains(&b'/') || !label_values(field).is_empty())
+    };
+    fields(text).filter(named).collect()
+}
+
+fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let whole = || std::iter::once(0..answer.len()).collect();
+    if path.starts_with("/run/udev/data") {
+        let named = |line: &Range<usize>| {
+            let bytes = answer.get(line.clone()).unwrap_or_default();
+            let key = bytes.split(|b| *b == b'=').next().unwrap_or_default();
+            let marks: [&[u8]; 3] = [b"LABEL", b"NAME", b"DEVLINKS"];
+            bytes.starts_with(b"S:")
+                || marks
+                    .iter()
+                    .any(|mark| key.windows(mark.len()).any(|part| part == *mark))
+        };
+        return lines(answer).filter(named).collect();
+    }
+    if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
+        let named = |line: Range<usize>| {
+            Mount::parse(answer, line, name == "mountinfo").map(|mount| mount.names)
+        };
+        return lines(answer).filter_map(named).flatten().collect();
+    }
+    let chosen = matches!(
+        name,
+        "array_name" | "backing_file" | "label" | "name" | "swaps"
+    );
+    if chosen || !is_kernel_path(path_bytes(path)) {
+        whole()
+    } else {
+        Vec::new()
+    }
+}
+
+pub struct Mount {
+    /// Root, mount point and source, as far as the table has them.
+    pub names: Vec<Range<usize>>,
+    pub fstype: Range<usize>,
+    pub source: Range<usize>,
+}
+
+impl Mount {
+    pub fn parse(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
+        let words: Vec<Range<usize>> = line_words(text, line).collect();
+        let dash = words
+            .iter()
+            .position(|word| text.get(word.clone()) == Some(b"-"));
+        let (fstype, source, named) = if mountinfo {
+            (dash? + 1, dash? + 2, 3..5)
+        } else {
+            (2, 0, 1..2)
+        };
+        let source = words.get(source)?.clone();
+        let mut chosen = words.get(named)?.to_vec();
+        chosen.push(source.clone());
+        Some(Self {
+            names: chosen,
+            fstype: words.get(fstype)?.clone(),
+            source,
+        })
+    }
+}
+
+/// Mount sources that are arbitrary text: every word is replaced that does not tell their purpose.
+pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+    let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
+        let text = answer.get(source.clone()).unwrap_or_default();
+        let fstype = fstype
+            .and_then(|range| answer.get(range))
+            .unwrap_or_default();
+        let is_device = text.starts_with(b"/")
+            || text.contains(&b'=')
+            || text.windows(3).any(|part| part == b"://");
+        !is_device && text != fstype && fstype != b"zfs" && !list_contains(SOURCES, text)
+    };
+    match question {
+        Question::Read(path) if path.starts_with("/proc") => {
+            let mountinfo = match path.file_name().and_then(|name| name.to_str()) {
+                Some("mountinfo") => true,
+                Some("mounts") => false,
+                _ => return Vec::new(),
+            };
+            let mounts = lines(answer).filter_map(|line| Mount::parse(answer, line, mountinfo));
+            mounts
+                .filter(|mount| free(&mount.source, Some(mount.fstype.clone())))
+                .map(|mount| mount.source)
+                .collect()
+        }
+        Question::Config(_, Dialect::Fstab) => lines(answer)
+            .filter_map(|line| {
+                let mut fields =
+                    fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let source = fields.nth(2)?;
+                free(&source, fields.next()).then_some(source)
+            })
+            .collect(),
+        Question::Config(_, Dialect::MountUnit) => lines(answer)
+            .filter_map(|line| {
+                let mut fields =
+                    fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let key = fields.nth(1)?;
+                let source = fields.next().filter(|_| answer.get(key) == Some(b"what"))?;
+                free(&source, None).then_some(source)
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+    let whole = match question {
+        Question::List(path) => {
+            path.ends_with("disk/by-label") || path.ends_with("disk/by-partlabel")
+        }
+        Question::Read(path) => path.ends_with("label"),
+        _ => false,
+    };
+    let labels = if whole {
+        std::iter::once(0..answer.len()).collect()
+    } else {
+        label_values(answer)
+    };
+    labels
+        .into_iter()
+        .flat_map(|label| serial_words(answer, label))
+        .collect()
+}
+
+pub fn serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
+    label_values(path)
+        .into_iter()
+        .flat_map(|label| serial_words(path, label))
+        .collect()
+}
+
+fn serial_words(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = label.end;
+    let mut at = label.start;
+    std::iter::from_fn(move || {
+        while at < end {
+            let word = word_at(text, at..end);
+            at = word.end.max(at + 1);
+            let bytes = text.get(word.clone()).unwrap_or_default();
+            if bytes.len() >= 6 && bytes.iter().filter(|b| b.is_ascii_digit()).count() >= 4 {
+                return Some(word);
+            }
+        }
+        None
+    })
+}
+
+/// The letters and digits that begin here; empty at an escape.
+pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
+    let bytes = text.get(range.clone()).unwrap_or_default();
+    if bytes.starts_with(b"\\x") {
+        return range.start..range.end.min(range.start + 4);
+    }
+    let length = bytes
+        .iter()
+        .take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80)
+        .count();
+    range.start..range.start + length
+}
+
+/// The text after a label prefix, up to the end of the field.
+fn label_values(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for field in fields(text) {
+        let bytes = text.get(field.clone()).unwrap_or_default();
+        let behind = |mark: &&[u8]| {
+            let at = bytes
+                .windows(mark.len())
+                .position(|part| part.eq_ignore_ascii_case(mark))?;
+            Some(trim_range(text, field.start + at + mark.len()..field.end))
+        };
+        found.extend(
+            LABEL_PREFIXES
+                .iter()
+                .filter_map(behind)
+                .min_by_key(|range| range.start),
+        );
+    }
+    found
+}

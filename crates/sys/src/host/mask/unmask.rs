@@ -1,0 +1,135 @@
+//! Finds the masked name of a path in a capture from its original name: a mask in the capture
+//! matches any text.
+//!
+//! No original is stored for this, not even a hash, which could be guessed. Two masked paths may
+//! match; both are then returned, and the caller has to choose.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::super::{Question, path_bytes};
+
+/// The paths of a capture that may be the masked form of this one; empty where it holds the path
+/// itself.
+pub fn masked_candidates(questions: impl Iterator<Item = Question>, path: &Path) -> Vec<PathBuf> {
+    let asked = questions.filter_map(|question| match question.inner() {
+        Question::Stat(path) | Question::RealPath(path) => Some(path.clone()),
+        _ => None,
+    });
+    let asked: BTreeSet<PathBuf> = asked.collect();
+    if asked.contains(path) {
+        return Vec::new();
+    }
+    asked
+        .into_iter()
+        .filter(|known| may_be_masked_path(path_bytes(known), path_bytes(path)))
+        .collect()
+}
+
+/// Whether a masked path may be this one, part by part.
+fn may_be_masked_path(masked: &[u8], path: &[u8]) -> bool {
+    let parts = |path: &[u8]| path.split(|b| *b == b'/').count();
+    let mut pairs = masked.split(|b| *b == b'/').zip(path.split(|b| *b == b'/'));
+    parts(masked) == parts(path) && pairs.all(|(masked, part)| may_be_masked_part(masked, part))
+}
+
+/// Whether a masked part may be this one: text outside masks must be equal. Only the set of
+/// reachable ends is tracked, so no capture can force backtracking.
+fn may_be_masked_part(masked: &[u8], part: &[u8]) -> bool {
+    let mut reached = BTreeSet::from([0]);
+    let mut rest = masked;
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(behind) = mask_length(rest).and_then(|length| rest.get(length..)) {
+            let first = reached.first().copied();
+            reached = first
+                .into_iter()
+                .flat_map(|first| first + 1..=part.len())
+                .collect();
+            rest = behind;
+        } else {
+            reached = reached
+                .into_iter()
+                .filter(|at| part.get(*at) == Some(first))
+                .map(|at| at + 1)
+                .collect();
+            rest = after;
+        }
+    }
+    reached.contains(&part.len())
+}
+
+fn mask_length(text: &[u8]) -> Option<usize> {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let words: [&[u8]; 3] = [b"host", b"user", b"name"];
+    for word in words {
+        if text
+            .get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+        {
+            let number = digits(text.get(word.len()..)?);
+            let end = word.len() + number;
+            let domain: &[u8] = b".example";
+            let named = text.get(end..).is_some_and(|rest| rest.starts_with(domain));
+            return (number > 0).then_some(end + if named { domain.len() } else { 0 });
+        }
+    }
+    // Numbers and identifiers: up to four letters, then zeros before their number, in any grouping.
+    let letters = text
+        .iter()
+        .take_while(|b| b.is_ascii_alphabetic())
+        .count()
+        .min(4);
+    let rest = text.get(letters..)?;
+    let grouped = rest
+        .iter()
+        .take_while(|b| b.is_ascii_hexdigit() || **b == b'-')
+        .count();
+    let zeros = rest.iter().take_while(|b| **b == b'0').count();
+    let uuid = rest.starts_with(b"0000000-0000-4000-8000-")
+        || rest
+            .get(1..)
+            .is_some_and(|r| r.starts_with(b"0000000-0000-4000-8000-"));
+    if uuid {
+        return Some(letters + grouped);
+    }
+    let address = rest.starts_with(b"198.18.").then(|| {
+        rest.iter()
+            .take_while(|b| b.is_ascii_digit() || **b == b'.')
+            .count()
+    });
+    address.or_else(|| (zeros > 0 && digits(rest) >= 3).then(|| letters + digits(rest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_may_have_been_anything_else_is_itself() {
+        for (masked, path, may) in [
+            ("/srv/pg/data", "/srv/pg/data", true),
+            ("/srv/host1/data", "/srv/db-7/data", true),
+            ("/srv/host12.example/data", "/srv/db-7.corp/data", true),
+            ("/srv/host1/data", "/srv/db-7/main", false),
+            ("/srv/host1/data", "/srv/db-7/x/data", false),
+            ("/srv/host1/data", "/srv//data", false),
+            ("/home/user2/pg-host1", "/home/alice/pg-db7", true),
+            ("/home/user2/pg-host1", "/home/alice/pgdb7", false),
+            ("/srv/hosts/data", "/srv/db7/data", false),
+            (
+                "/mnt/10000000-0000-4000-8000-000000000001",
+                "/mnt/1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+                true,
+            ),
+            ("/mnt/WDWC00000001", "/mnt/WDWCC7K0ABCD", true),
+            ("/mnt/disk1", "/mnt/disk2", false),
+            ("/mnt/pg15", "/mnt/pg16", false),
+        ] {
+            assert_eq!(
+                may_be_masked_path(masked.as_bytes(), path.as_bytes()),
+                may,
+                "{masked} {path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Questions as text, one line each: `read /proc/version`, `run mke2fs -V`.
+//!
+//! Archives hold them for people to review, and the expendable child receives them. Paths may be
+//! any bytes, so [`crate::text`] escapes them. Encoding and decoding are inverse.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::{Dialect, HostErrorKind, Question, ScanDepth, Superblock, Tool, path_bytes};
+use crate::text;
+
+const DIALECTS: [(Dialect, &str); 8] = [
+    (Dialect::Postgres, "postgres"),
+    (Dialect::Mysql, "mysql"),
+    (Dialect::MysqlPersisted, "mysql-persisted"),
+    (Dialect::Service, "service"),
+    (Dialect::Fstab, "fstab"),
+    (Dialect::MountUnit, "mount-unit"),
+    (Dialect::KernelCommandLine, "kernel-command-line"),
+    (Dialect::Crypttab, "crypttab"),
+];
+
+const SUPERBLOCKS: [(Superblock, &str); 2] = [(Superblock::Ext, "ext"), (Superblock::Xfs, "xfs")];
+
+const SCAN_DEPTHS: [(ScanDepth, &str); 2] = [
+    (ScanDepth::Brief, "passing"),
+    (ScanDepth::Thorough, "named"),
+];
+
+const ERROR_KINDS: [(HostErrorKind, &str); 5] = [
+    (HostErrorKind::Absent, "absent"),
+    (HostErrorKind::Denied, "denied"),
+    (HostErrorKind::TimedOut, "timed-out"),
+    (HostErrorKind::NotCollected, "not-collected"),
+    (HostErrorKind::Failed, "failed"),
+];
+
+/// The text of a question; it never holds a newline.
+pub fn encode(question: &Question) -> String {
+    match question {
+        Question::Read(path) => with_path("read", path),
+        Question::List(path) => with_path("list", path),
+        Question::IsEmpty(path) => with_path("empty", path),
+        Question::Link(path) => with_path("link", path),
+        Question::RealPath(path) => with_path("real-path", path),
+        Question::Stat(path) => with_path("stat", path),
+        Question::StatFs(path) => with_path("statfs", path),
+        Question::Flags(path) => with_path("flags", path),
+        Question::Uname => "uname".to_owned(),
+        Question::Identity => "identity".to_owned(),
+        Question::Resources => "summary".to_owned(),
+        Question::Servers => "servers".to_owned(),
+        Question::ProcessStart(pid) => format!("started {pid}"),
+        Question::Tablespaces(pid) => format!("tablespaces {pid}"),
+        Question::CommandLine(pid) => format!("command-line {pid}"),
+        Question::Environment(pid) => format!("environment {pid}"),
+        Question::UserName(uid) => format!("user-name {uid}"),
+        Question::Config(path, dialect) => with_kind("config", &DIALECTS, *dialect, path),
+        Question::Content(path, look) => with_kind("content", &SCAN_DEPTHS, *look, path),
+        Question::Superblock(path, kind) => with_kind("superblock", &SUPERBLOCKS, *kind, path),
+        Question::PgSettings(path) => with_path("pg-settings", path),
+        Question::MysqlSettings(path) => with_path("mysql-settings", path),
+        Question::Run(tool, arguments) => {
+            let words = arguments.iter().map(|a| {
+                format!(
+                    " {}",
+                    text::display_safe(a.as_bytes()).replace(' ', "\\x20")
+                )
+            });
+            format!("run {}{}", tool.name(), words.collect::<String>())
+        }
+        Question::AsUser(uid, inner) => format!("as {uid} {}", encode(inner)),
+    }
+}
+
+fn with_path(verb: &str, path: &Path) -> String {
+    format!("{verb} {}", text::display_safe(path_bytes(path)))
+}
+
+/// The name of a kind and the path, after the verb.
+fn with_kind<K: Copy + PartialEq>(verb: &str, kinds: &[(K, &str)], kind: K, path: &Path) -> String {
+    let name = kinds
+        .iter()
+        .find(|(known, _)| *known == kind)
+        .map_or("", |(_, name)| name);
+    with_path(&format!("{verb} {name}"), path)
+}
+
+/// The inverse of the part after the verb in [`with_kind`].
+fn kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, K)> {
+    let (name, path) = words.split_once(' ')?;
+    let (kind, _) = kinds.iter().find(|(_, known)| *known == name)?;
+    Some((
+        PathBuf::from(OsString::from_vec(text::original_bytes(path))),
+        *kind,
+    ))
+}
+
+/// `None` if the text is malformed.
+pub fn decode(words: &str) -> Option<Question> {
+    let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let path = || PathBuf::from(OsString::from_vec(text::original_bytes(rest)));
+    let bare = |question| (verb == words).then_some(question);
+    match verb {
+        "read" => Some(Question::Read(path())),
+        "list" => Some(Question::List(path())),
+        "empty" => Some(Question::IsEmpty(path())),
+        "link" => Some(Question::Link(path())),
+        "real-path" => Some(Question::RealPath(path())),
+        "stat" => Some(Question::Stat(path())),
+        "statfs" => Some(Question::StatFs(path())),
+        "flags" => Some(Question::Flags(path())),
+        "uname" => bare(Question::Uname),
+        "identity" => bare(Question::Identity),
+        "summary" => bare(Question::Resources),
+        "servers" => bare(Question::Servers),
+        "started" => rest.parse().ok().map(Question::ProcessStart),
+        "tablespaces" => rest.parse().ok().map(Question::Tablespaces),
+        "command-line" => rest.parse().ok().map(Question::CommandLine),
+        "environment" => rest.parse().ok().map(Question::Environment),
+        "user-name" => rest.parse().ok().map(Question::UserName),
+        "config" => {
+            kind_and_path(&DIALECTS, rest).map(|(path, dialect)| Question::Config(path, dialect))
+        }
+        "superblock" => {
+            kind_and_path(&SUPERBLOCKS, rest).map(|(path, kind)| Question::Superblock(path, kind))
+        }
+        "content" => {
+            kind_and_path(&SCAN_DEPTHS, rest).map(|(path, look)| Question::Content(path, look))
+        }
+        "pg-settings" => Some(Question::PgSettings(path())),
+        "mysql-settings" => Some(Question::MysqlSettings(path())),
+        "run" => {
+            let mut words = rest.split(' ');
+            let tool = Tool::from_name(words.next()?)?;
+            let arguments = words.map(|word| String::from_utf8(text::original_bytes(word)).ok());
+            Some(Question::Run(tool, arguments.collect::<Option<_>>()?))
+        }
+        "as" => {
+            let (uid, inner) = rest.split_once(' ')?;
+            // The user of a question is set once: an `As` inside another is malformed.
+            let inner = decode(inner).filter(|inner| !matches!(inner, Question::AsUser(..)))?;
+            Some(Question::AsUser(uid.parse().ok()?, Box::new(inner)))
+        }
+        _ => None,
+    }
+}
+
+pub fn error_word(kind: HostErrorKind) -> &'static str {
+    ERROR_KINDS
+        .iter()
+        .find(|(k, _)| *k == kind)
+        .map_or("failed", |(_, word)| word)
+}
+
+pub fn error_kind(word: &str) -> Option<HostErrorKind> {
+    ERROR_KINDS
+        .iter()
+        .find(|(_, w)| *w == word)
+        .map(|(kind, _)| *kind)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Any question, with any bytes in its path.
+    pub fn any_question() -> impl Strategy<Value = Question> {
+        let path = || {
+            prop_oneof![
+                any::<Vec<u8>>(),
+                "/[ -~]{0,20}".prop_map(String::into_bytes)
+            ]
+            .prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
+        };
+        let tool = prop_oneof![
+            prop::sample::select(Tool::FIXED.to_vec()),
+            any::<u32>().prop_map(Tool::Postgres),
+            any::<u32>().prop_map(Tool::PgCtl),
+            any::<u32>().prop_map(Tool::PgControldata)
+        ];
+        let dialect = prop::sample::select(DIALECTS.map(|(d, _)| d).to_vec());
+        let plain = prop_oneof![
+            path().prop_map(Question::Read),
+            path().prop_map(Question::List),
+            path().prop_map(Question::IsEmpty),
+            path().prop_map(Question::Link),
+            path().prop_map(Question::RealPath),
+            path().prop_map(Question::Stat),
+            path().prop_map(Question::StatFs),
+            path().prop_map(Question::Flags),
+            Just(Question::Uname),
+            Just(Question::Identity),
+            Just(Question::Resources),
+            Just(Question::Servers),
+            any::<u32>().prop_map(Question::ProcessStart),
+            any::<u32>().prop_map(Question::Tablespaces),
+            any::<u32>().prop_map(Question::CommandLine),
+            any::<u32>().prop_map(Question::Environment),
+            any::<u32>().prop_map(Question::UserName),
+            (path(), dialect).prop_map(|(p, d)| Question::Config(p, d)),
+            (path(), prop::sample::select(ScanDepth::ALL.to_vec()))
+                .prop_map(|(path, look)| Question::Content(path, look)),
+            (path(), prop::sample::select(Superblock::ALL.to_vec()))
+                .prop_map(|(path, kind)| Question::Superblock(path, kind)),
+            path().prop_map(Question::PgSettings),
+            path().prop_map(Question::MysqlSettings),
+            (tool, prop::collection::vec(any::<String>(), 0..4))
+                .prop_map(|(t, a)| Question::Run(t, a)),
+        ];
+        (plain, any::<Option<u32>>()).prop_map(|(question, uid)| match uid {
+            Some(uid) => Question::AsUser(uid, Box::new(question)),
+            None => question,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn words_say_the_question(question in any_question()) {
+            let words = encode(&question);
+            prop_assert!(!words.contains('\n'));
+            prop_assert_eq!(decode(&words), Some(question));
+        }
+
+        #[test]
+        fn words_of_strangers_do_no_harm(words: String) {
+            decode(&words);
+        }
+    }
+}

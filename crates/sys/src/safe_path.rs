@@ -1,0 +1,613 @@
+//! Walks to a directory in which root may write, name by name on open directories, so that nobody
+//! can redirect it.
+//!
+//! Others could do so by a link, by a directory that they can write, or by a directory of their
+//! own. Beyond another user's directory no link is followed at all, because its owner may have
+//! moved root's own links into it.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::text;
+
+/// Links followed on one path, as in the kernel (path_resolution(7)).
+const MAX_LINKS: usize = 40;
+
+/// The sticky bit: names in a directory are their owners' alone (inode(7)).
+const STICKY: u32 = 0o1000;
+
+/// Magic numbers of linux/magic.h.
+const PROC: u64 = 0x9fa0;
+const FUSE: u64 = 0x6573_5546;
+
+/// Opens a directory for lookups only.
+const LOOKUP_FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Why a path cannot be followed to its end.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    #[error("{}: {}", display_path(at), errno_message(*error))]
+    System { at: PathBuf, error: Errno },
+    /// A link that another user created, or that is in a directory of another user.
+    #[error(
+        "{} is a link put there by {who} and is not followed; name its target",
+        display_path(at)
+    )]
+    UntrustedLink { at: PathBuf, who: String },
+    /// A kernel link, which leads to an open file instead of a name.
+    #[error(
+        "{} leads through /proc to an open file; write to standard output instead",
+        display_path(at)
+    )]
+    OpenFile { at: PathBuf },
+    /// A link whose target does not exist.
+    #[error(
+        "{} leads to {}, which does not exist",
+        display_path(at),
+        display_path(to)
+    )]
+    Dangling { at: PathBuf, to: PathBuf },
+    /// A directory in which others can replace files.
+    #[error(
+        "others can write to {}, which has no sticky bit, so they could replace files in it; name a directory that only \
+         you can write",
+        display_path(at)
+    )]
+    WritableByOthers { at: PathBuf },
+    /// The given path is a directory.
+    #[error("{} is a directory; name a regular file", display_path(at))]
+    Directory { at: PathBuf },
+    /// The given path is empty.
+    #[error("no file name given; name a regular file")]
+    EmptyPath,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CreationPolicy {
+    Refused,
+    /// They are created, with this mode less the umask.
+    Made(u32),
+}
+
+/// The user who walks: files of that user and of root are trusted.
+#[derive(Clone, Copy, Debug)]
+pub struct Walker {
+    pub uid: u32,
+    /// The effective group, which on most systems is the user's own.
+    pub gid: u32,
+}
+
+/// Another user's directory on the path: its owner controls what is at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignOwner {
+    pub at: PathBuf,
+    pub owner: String,
+}
+
+#[derive(Debug)]
+pub struct OpenedDirectory {
+    /// Open for lookups only.
+    pub directory: OwnedFd,
+    /// The first directory of another user on the way; `None` without one.
+    pub foreign_owner: Option<ForeignOwner>,
+}
+
+/// The end of a path to a file: the last directory, the name in it, and the file of that name.
+#[derive(Debug)]
+pub struct FileTarget {
+    pub parent: OpenedDirectory,
+    /// The name in it; never that of a link.
+    pub name: OsString,
+    /// `None` where there is no such file.
+    pub existing: Option<Stat>,
+}
+
+impl Walker {
+    pub fn current_user() -> Self {
+        Self {
+            uid: nix::unistd::geteuid().as_raw(),
+            gid: nix::unistd::getegid().as_raw(),
+        }
+    }
+
+    pub fn directory(
+        self,
+        path: &Path,
+        missing: CreationPolicy,
+    ) -> Result<OpenedDirectory, PathError> {
+        let mut steps = PathWalk::new(self, path, missing)?;
+        while let Some(name) = steps.remaining.pop() {
+            match steps.lookup(&name)? {
+                NameLookup::Missing => return Err(steps.system_error(&name, Errno::NOENT)),
+                NameLookup::Existing(_) => return Err(steps.system_error(&name, Errno::NOTDIR)),
+                NameLookup::Continue => {}
+            }
+        }
+        steps.finish()
+    }
+
+    /// A file that exists or may be created; a link is followed to its target.
+    pub fn file(self, path: &Path, missing: CreationPolicy) -> Result<FileTarget, PathError> {
+        let mut steps = PathWalk::new(self, path, missing)?;
+        let directory = || PathError::Directory {
+            at: path.to_owned(),
+        };
+        if path.as_os_str().is_empty() {
+            return Err(PathError::EmptyPath);
+        }
+        if path.as_os_str().as_bytes().ends_with(b"/") {
+            return Err(directory());
+        }
+        while let Some(name) = steps.remaining.pop() {
+            let is_last = steps.remaining.is_empty();
+            let there = match steps.lookup(&name)? {
+                NameLookup::Continue => continue,
+                NameLookup::Existing(_) if !is_last => {
+                    return Err(steps.system_error(&name, Errno::NOTDIR));
+                }
+                NameLookup::Missing if !is_last => {
+                    return Err(steps.system_error(&name, Errno::NOENT));
+                }
+                NameLookup::Existing(stat) => Some(stat),
+                NameLookup::Missing if steps.last_was_link => {
+                    return Err(PathError::Dangling {
+                        at: path.to_owned(),
+                        to: steps.at.join(&name),
+                    });
+                }
+                NameLookup::Missing => None,
+            };
+            return Ok(FileTarget {
+                parent: steps.finish()?,
+                name,
+                existing: there,
+            });
+        }
+        Err(directory())
+    }
+}
+
+enum NameLookup {
+    Missing,
+    /// Neither a directory nor a link.
+    Existing(Stat),
+    /// A directory, which is now the current one, or a link, whose names come next.
+    Continue,
+}
+
+struct PathWalk {
+    walker: Walker,
+    missing: CreationPolicy,
+    current: OwnedFd,
+    at: PathBuf,
+    /// Remaining names, the next one last; `/` restarts at the root.
+    remaining: Vec<OsString>,
+    links: usize,
+    /// Whether the remaining names come from a link in last position.
+    last_was_link: bool,
+    foreign_owner: Option<ForeignOwner>,
+}
+
+impl PathWalk {
+    fn new(walker: Walker, path: &Path, missing: CreationPolicy) -> Result<Self, PathError> {
+        let here = rustix::fs::openat(CWD, ".", LOOKUP_FLAGS | OFlags::DIRECTORY, Mode::empty());
+        let here = here.map_err(|error| PathError::System {
+            at: path.to_owned(),
+            error,
+        })?;
+        let left = components(path);
+        let at = PathBuf::new();
+        Ok(Self {
+            walker,
+            missing,
+            current: here,
+            at,
+            remaining: left,
+            links: 0,
+            last_was_link: false,
+            foreign_owner: None,
+        })
+    }
+
+    fn system_error(&self, name: &OsStr, error: Errno) -> PathError {
+        PathError::System {
+            at: self.at.join(name),
+            error,
+        }
+    }
+
+    fn lookup(&mut self, name: &OsStr) -> Result<NameLookup, PathError> {
+        if name == "/" {
+            let root =
+                rustix::fs::openat(CWD, "/", LOOKUP_FLAGS | OFlags::DIRECTORY, Mode::empty());
+            self.current = root.map_err(|error| self.system_error(name, error))?;
+            self.at = PathBuf::from("/");
+            return Ok(NameLookup::Continue);
+        }
+        self.check_directory()?;
+        let found = match rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()) {
+            Err(Errno::NOENT) => match self.mode_for_missing() {
+                None => return Ok(NameLookup::Missing),
+                Some(mode) => self.make_directory(name, mode)?,
+            },
+            found => found.map_err(|error| self.system_error(name, error))?,
+        };
+        let stat = rustix::fs::fstat(&found).map_err(|error| self.system_error(name, error))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => self.follow(name, &found, &stat)?,
+            FileType::Directory => {
+                self.current = found;
+                self.at.push(name);
+            }
+            _ => return Ok(NameLookup::Existing(stat)),
+        }
+        Ok(NameLookup::Continue)
+    }
+
+    /// The mode for creating a missing directory here; `None` where none may be created. The last
+    /// name is the file's.
+    fn mode_for_missing(&self) -> Option<u32> {
+        match (self.missing, self.remaining.len()) {
+            (CreationPolicy::Refused, _) | (_, 0) => None,
+            (CreationPolicy::Made(mode), _) => Some(mode),
+        }
+    }
+
+    fn make_directory(&self, name: &OsStr, mode: u32) -> Result<OwnedFd, PathError> {
+        let failed = |error| self.system_error(name, error);
+        match rustix::fs::mkdirat(&self.current, name, Mode::from_raw_mode(mode)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()).map_err(failed)
+    }
+
+    /// Puts a link's names before the remaining ones, if it may be followed.
+    fn follow(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<(), PathError> {
+        let at = self.at.join(name);
+        if fs_magic(&self.current) == Some(PROC) {
+            return Err(PathError::OpenFile { at });
+        }
+        let who = match &self.foreign_owner {
+            Some(stranger) => Some(stranger.owner.clone()),
+            None => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
+        };
+        if let Some(who) = who {
+            return Err(PathError::UntrustedLink { at, who });
+        }
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(PathError::System {
+                at,
+                error: Errno::LOOP,
+            });
+        }
+        let text = rustix::fs::readlinkat(link, "", Vec::new())
+            .map_err(|error| self.system_error(name, error))?;
+        let text = PathBuf::from(OsString::from_vec(text.into_bytes()));
+        self.last_was_link |= self.remaining.is_empty();
+        self.remaining.extend(components(&text));
+        Ok(())
+    }
+
+    /// Checks that a name may be looked up here, and records a foreign owner of the directory.
+    fn check_directory(&mut self) -> Result<(), PathError> {
+        let stat = rustix::fs::fstat(&self.current)
+            .map_err(|error| self.system_error(OsStr::new(""), error))?;
+        let own_group = self.walker.uid != 0 && stat.st_gid == self.walker.gid;
+        let writers = if own_group { 0o002 } else { 0o022 };
+        if stat.st_mode & writers != 0 && stat.st_mode & STICKY == 0 {
+            return Err(PathError::WritableByOthers {
+                at: self.current_path(),
+            });
+        }
+        let who = match fs_magic(&self.current) {
+            // The server reports the owners of all files, and anyone may run one.
+            Some(FUSE) if self.walker.uid == 0 => {
+                Some("the server of a FUSE file system".to_owned())
+            }
+            _ => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
+        };
+        if let (None, Some(who)) = (&self.foreign_owner, who) {
+            self.foreign_owner = Some(ForeignOwner {
+                at: self.current_path(),
+                owner: who,
+            });
+        }
+        Ok(())
+    }
+
+    fn current_path(&self) -> PathBuf {
+        if self.at.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            self.at.clone()
+        }
+    }
+
+    fn is_trusted(&self, uid: u32) -> bool {
+        uid == 0 || uid == self.walker.uid
+    }
+
+    fn finish(mut self) -> Result<OpenedDirectory, PathError> {
+        self.check_directory()?;
+        Ok(OpenedDirectory {
+            directory: self.current,
+            foreign_owner: self.foreign_owner,
+        })
+    }
+}
+
+/// The names of a path, the first one last.
+fn components(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter(|part| *part != Component::CurDir);
+    let mut names: Vec<OsString> = names.map(|part| part.as_os_str().to_owned()).collect();
+    names.reverse();
+    names
+}
+
+/// The magic number of a directory's file system; `None` if unavailable.
+fn fs_magic(directory: &OwnedFd) -> Option<u64> {
+    let found = rustix::fs::fstatfs(directory).ok()?;
+    u64::try_from(found.f_type).ok()
+}
+
+/// 64 unpredictable bits: the standard library seeds its hash tables from the system's random
+/// source.
+pub fn random_u64() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+fn display_path(path: &Path) -> String {
+    text::display_safe(path.as_os_str().as_bytes())
+}
+
+fn errno_message(errno: Errno) -> String {
+    text::error_message(&errno.into())
+}
+
+#[cfg(test)]
+mod tests {
+    //! Paths as root and as another user, on directories of this test. Tests that need another
+    //! owner need root, and are ignored unless requested.
+
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
+
+    use super::*;
+
+    const SOMEBODY: u32 = 4242;
+
+    struct Tree(tempfile::TempDir);
+
+    impl Tree {
+        /// A directory that only we can write, with two more beneath it.
+        fn new() -> Self {
+            let tree = Self(tempfile::tempdir().unwrap());
+            fs::create_dir_all(tree.at("one/two")).unwrap();
+            for name in ["", "one", "one/two"] {
+                tree.mode(name, 0o755);
+            }
+            tree
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn mode(&self, name: &str, mode: u32) {
+            fs::set_permissions(self.at(name), Permissions::from_mode(mode)).unwrap();
+        }
+
+        fn link(&self, to: &str, name: &str) {
+            symlink(to, self.at(name)).unwrap();
+        }
+
+        fn file(&self, name: &str) -> Result<FileTarget, PathError> {
+            Walker::current_user().file(&self.at(name), CreationPolicy::Refused)
+        }
+    }
+
+    fn inode(path: &Path) -> u64 {
+        use std::os::unix::fs::MetadataExt as _;
+        fs::metadata(path).unwrap().ino()
+    }
+
+    #[test]
+    fn a_way_ends_where_the_kernel_s_would() {
+        let tree = Tree::new();
+        fs::write(tree.at("one/two/file"), "").unwrap();
+        tree.link("one", "up");
+        tree.link("../one/./two/../two", "one/round");
+        tree.link(tree.at("one/two/file").to_str().unwrap(), "straight");
+        for name in [
+            "one/two/file",
+            "up/two/file",
+            "one/round/file",
+            "straight",
+            "one/../up/round/../two/file",
+        ] {
+            let found = tree.file(name).unwrap();
+            assert_eq!(
+                rustix::fs::fstat(&found.parent.directory).unwrap().st_ino,
+                inode(&tree.at("one/two")),
+                "{name}"
+            );
+            assert_eq!(
+                (found.name.to_str(), found.existing.unwrap().st_ino),
+                (Some("file"), inode(&tree.at(name)))
+            );
+        }
+        assert!(tree.file("one/two/new").unwrap().existing.is_none());
+        let here = Walker::current_user().file(Path::new("no-such-file"), CreationPolicy::Refused);
+        assert!(here.is_ok_and(|found| found.existing.is_none()
+            && rustix::fs::fstat(&found.parent.directory).unwrap().st_ino
+                == inode(Path::new("."))));
+    }
+
+    #[test]
+    fn what_is_no_file_and_no_way_is_refused() {
+        let tree = Tree::new();
+        fs::write(tree.at("file"), "").unwrap();
+        tree.link("nowhere", "dangling");
+        tree.link("round", "round");
+        tree.link("/proc/self/fd/1", "open");
+        for name in [
+            "one",
+            "one/",
+            "one/two/..",
+            "dangling",
+            "round",
+            "file/x",
+            "none/x",
+            "open",
+            "file/",
+        ] {
+            assert!(tree.file(name).is_err(), "{name}");
+        }
+        assert!(matches!(
+            Walker::current_user().file(Path::new(""), CreationPolicy::Refused),
+            Err(PathError::EmptyPath)
+        ));
+        assert!(matches!(
+            tree.file("dangling"),
+            Err(PathError::Dangling { .. })
+        ));
+        assert!(matches!(tree.file("open"), Err(PathError::OpenFile { .. })));
+        assert!(matches!(
+            tree.file("round"),
+            Err(PathError::System {
+                error: Errno::LOOP,
+                ..
+            })
+        ));
+        let special = Walker::current_user().file(Path::new("/dev/null"), CreationPolicy::Refused);
+        assert!(special.is_ok_and(|found| FileType::from_raw_mode(
+            found.existing.unwrap().st_mode
+        ) != FileType::RegularFile));
+    }
+
+    #[test]
+    fn where_others_write_only_a_sticky_directory_will_do() {
+        let tree = Tree::new();
+        for name in ["one", "one/two"] {
+            for (mode, fine) in [
+                (0o777, false),
+                (0o757, false),
+                (0o1777, true),
+                (0o755, true),
+            ] {
+                tree.mode(name, mode);
+                let found = tree.file("one/two/file");
+                assert_eq!(found.is_ok(), fine, "{name} {mode:o} {found:?}");
+            }
+        }
+    }
+
+    /// Many systems give each user a group of their own and a umask of 002.
+    #[test]
+    fn a_directory_of_one_s_own_group_is_one_s_own_but_for_root() {
+        let tree = Tree::new();
+        tree.mode("one", 0o775);
+        let gid = rustix::fs::stat(tree.at("one")).unwrap().st_gid;
+        for (uid, gid, fine) in [
+            (SOMEBODY, gid, true),
+            (SOMEBODY, gid + 1, false),
+            (0, gid, false),
+        ] {
+            let found = Walker { uid, gid }.file(&tree.at("one/two/file"), CreationPolicy::Refused);
+            assert_eq!(
+                !matches!(found, Err(PathError::WritableByOthers { .. })),
+                fine,
+                "{uid} {gid}"
+            );
+        }
+    }
+
+    #[test]
+    fn directories_are_made_where_that_is_wanted() {
+        let tree = Tree::new();
+        let walk =
+            |name: &str, missing| Walker::current_user().file(&tree.at(name), missing).is_ok();
+        assert!(!walk("a/file", CreationPolicy::Refused));
+        assert!(!tree.at("a").exists());
+        assert!(
+            walk("a/file", CreationPolicy::Made(0o700))
+                && walk("b/c/d/file", CreationPolicy::Made(0o700))
+        );
+        for made in ["a", "b", "b/c", "b/c/d"] {
+            assert_eq!(
+                fs::metadata(tree.at(made)).unwrap().permissions().mode() & 0o7777,
+                0o700,
+                "{made}"
+            );
+        }
+        assert!(!tree.at("b/c/d/file").exists());
+    }
+
+    #[test]
+    #[ignore = "needs root: files of somebody else"]
+    fn links_of_somebody_else_are_not_followed_anywhere() {
+        let tree = Tree::new();
+        fs::write(tree.at("one/two/file"), "").unwrap();
+        tree.link("one", "up");
+        tree.link("file", "one/two/last");
+        for (link, way) in [("up", "up/two/file"), ("one/two/last", "one/two/last")] {
+            assert!(tree.file(way).is_ok());
+            lchown(tree.at(link), Some(SOMEBODY), None).unwrap();
+            assert!(
+                matches!(tree.file(way), Err(PathError::UntrustedLink { .. })),
+                "{way}"
+            );
+        }
+    }
+
+    #[test]
+    #[ignore = "needs root: files of somebody else"]
+    fn in_a_directory_of_somebody_else_it_is_said_and_no_link_is_followed() {
+        let tree = Tree::new();
+        tree.link("two", "one/root");
+        assert!(
+            tree.file("one/root/file")
+                .unwrap()
+                .parent
+                .foreign_owner
+                .is_none()
+        );
+        chown(tree.at("one"), Some(SOMEBODY), None).unwrap();
+        let stranger = tree
+            .file("one/two/file")
+            .unwrap()
+            .parent
+            .foreign_owner
+            .unwrap();
+        assert_eq!(
+            stranger,
+            ForeignOwner {
+                at: tree.at("one"),
+                owner: "uid 4242".to_owned()
+            }
+        );
+        assert!(
+            matches!(
+                tree.file("one/root/file"),
+                Err(PathError::UntrustedLink { .. })
+            ),
+            "root's link, but who moved it there?"
+        );
+        // A user needs no warning about their own directory.
+        let theirs = Walker {
+            uid: SOMEBODY,
+            gid: SOMEBODY,
+        }
+        .file(&tree.at("one/two/file"), CreationPolicy::Refused);
+        assert!(theirs.unwrap().parent.foreign_owner.is_none());
+    }
+}

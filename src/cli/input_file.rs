@@ -1,0 +1,202 @@
+//! Opens what a user named for reading: a regular file or a pipe, limited in size and in silence.
+//!
+//! The path is opened with `O_PATH` and checked first, because opening a device can have effects,
+//! such as rewinding a tape. Runs in the child of [`super::input`], since a file system may hang.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustix::fs::{FileType, Mode, OFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::subprocess::RECV_TIMEOUT;
+use crate::text;
+
+/// Means standard input.
+const STDIN: &str = "-";
+
+/// Directories of a process's own descriptors (proc_pid_fd(5)).
+const DESCRIPTOR_DIRECTORIES: [&str; 3] = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
+
+/// The largest number of names in a directory.
+const MOST_NAMES: usize = 100_000;
+
+/// What may be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum InputKinds {
+    /// A regular file. For names that a directory or walwise chose.
+    Files,
+    /// Also a pipe, such as a shell's `<(...)`, and standard input as `-`.
+    FilesAndPipes,
+}
+
+/// A regular file or pipe, open for reading. A read fails above the limit, and when a pipe is
+/// silent for [`PATIENCE`].
+pub(super) struct InputFile {
+    file: File,
+    /// The limit, in bytes.
+    max_bytes: u64,
+    /// Bytes left within the limit.
+    bytes_left: u64,
+}
+
+impl InputFile {
+    /// Opens a file of at most `largest` bytes. The error for a wrong kind or size names what to
+    /// use instead.
+    pub fn open(path: &Path, kinds: InputKinds, largest: u64) -> io::Result<Self> {
+        if kinds == InputKinds::FilesAndPipes && path == Path::new(STDIN) {
+            let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+            check_kind(&stdin, kinds, largest)?;
+            return Ok(Self {
+                file: File::from(stdin),
+                max_bytes: largest,
+                bytes_left: largest,
+            });
+        }
+        let held = rustix::fs::open(
+            parent_descriptor(path).as_ref(),
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        check_kind(&held, kinds, largest)?;
+        // `NONBLOCK`: opening a fifo would wait for a writer.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = rustix::fs::open(
+            format!("/proc/self/fd/{}", held.as_raw_fd()),
+            flags,
+            Mode::empty(),
+        )?;
+        Ok(Self {
+            file: File::from(file),
+            max_bytes: largest,
+            bytes_left: largest,
+        })
+    }
+
+    /// Waits until a read does not block. A fifo without a writer yet is not at its end.
+    fn wait(&self, deadline: Instant) -> io::Result<()> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let more = if self.bytes_left < self.max_bytes {
+                    " more"
+                } else {
+                    ""
+                };
+                let says = format!(
+                    "no{more} data came through this pipe within {} s; write it to a file, and name that",
+                    RECV_TIMEOUT.as_secs()
+                );
+                return Err(io::Error::new(ErrorKind::TimedOut, says));
+            }
+            let mut waiting = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
+            // Rounded up: at 0 ms the last fraction of a millisecond would be a busy loop.
+            let patience = u16::try_from(left.as_millis()).unwrap_or(u16::MAX).max(1);
+            match poll(&mut waiting, PollTimeout::from(patience)) {
+                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(_) => return Ok(()),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+impl Read for InputFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // One byte more distinguishes a larger file from one that ends at the limit.
+        let room = usize::try_from(self.bytes_left.saturating_add(1))
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        let buffer = buffer.get_mut(..room).unwrap_or_default();
+        let deadline = Instant::now() + RECV_TIMEOUT;
+        let count = loop {
+            self.wait(deadline)?;
+            match self.file.read(buffer) {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                read => break read?,
+            }
+        };
+        self.bytes_left = self
+            .bytes_left
+            .checked_sub(count as u64)
+            .ok_or_else(|| too_large(self.max_bytes))?;
+        Ok(count)
+    }
+}
+
+/// The path of a descriptor, such as that of a shell's `<(...)`, in our parent: the parent opened
+/// it for walwise, which passes no descriptors on.
+fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
+    let number = |directory: &&str| {
+        path.strip_prefix(directory)
+            .ok()?
+            .to_str()?
+            .parse::<u32>()
+            .ok()
+    };
+    match DESCRIPTOR_DIRECTORIES.iter().find_map(number) {
+        Some(number) => Cow::Owned(PathBuf::from(format!(
+            "/proc/{}/fd/{number}",
+            nix::unistd::getppid()
+        ))),
+        None => Cow::Borrowed(path),
+    }
+}
+
+/// Refuses everything but a regular file of this size or, if allowed, a pipe.
+fn check_kind(held: impl AsFd, kinds: InputKinds, largest: u64) -> io::Result<()> {
+    let wanted = match kinds {
+        InputKinds::Files => "name a regular file",
+        InputKinds::FilesAndPipes => "name a regular file or a pipe",
+    };
+    let wrong =
+        |kind: ErrorKind, what: &str| Err(io::Error::new(kind, format!("it is {what}; {wanted}")));
+    let stat = rustix::fs::fstat(held)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if u64::try_from(stat.st_size).is_ok_and(|size| size > largest) => {
+            Err(too_large(largest))
+        }
+        FileType::RegularFile => Ok(()),
+        FileType::Fifo => match kinds {
+            InputKinds::FilesAndPipes => Ok(()),
+            InputKinds::Files => wrong(ErrorKind::InvalidInput, "not a regular file"),
+        },
+        FileType::Directory => wrong(ErrorKind::IsADirectory, "a directory"),
+        FileType::Socket => wrong(ErrorKind::InvalidInput, "a socket"),
+        FileType::CharacterDevice | FileType::BlockDevice => {
+            wrong(ErrorKind::InvalidInput, "a device")
+        }
+        FileType::Symlink | FileType::Unknown => wrong(ErrorKind::InvalidInput, "an unknown type"),
+    }
+}
+
+fn too_large(largest: u64) -> io::Error {
+    let says = format!(
+        "it is larger than {}; name a smaller file",
+        text::bytes(largest)
+    );
+    io::Error::new(ErrorKind::FileTooLarge, says)
+}
+
+/// The entries of a directory; an error above [`MOST_NAMES`], because a partial list misleads.
+pub(super) fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        if paths.len() == MOST_NAMES {
+            return Err(io::Error::other(format!(
+                "it has more than {MOST_NAMES} entries"
+            )));
+        }
+        paths.push(entry?.path());
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Words of earlier versions that the command line no longer accepts, each with its replacement.
+
+use std::ffi::OsString;
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue};
+
+/// The preceding option or command, the word, and the sentence.
+const REMOVED: &[(&str, &str, &str)] = &[
+    (
+        "--format",
+        "unit",
+        "the format `unit` was removed; use --format fstab, or the options of boot mounts in --format json",
+    ),
+    (
+        "--format",
+        "npd",
+        "the format `npd` was removed; use --format nagios, or the exit code of `walwise check`",
+    ),
+    (
+        "--format",
+        "junit",
+        "the format `junit` was removed; use --format json",
+    ),
+    (
+        "--format",
+        "ansible",
+        "the format `ansible` was removed; use --format json",
+    ),
+    ("--preset", "oltp", NO_SERVER),
+    ("trial", "--with", NO_SERVER),
+    ("trial", "--user", NO_SERVER),
+    (
+        "--candidates",
+        "ext4-slowed",
+        "the candidate `ext4-slowed` was removed; every trial measures its first candidate twice; its line Resolution shows \
+         how far they differ",
+    ),
+    (
+        "rules",
+        "test",
+        "`walwise rules test` was removed; `walwise rules check FILE` also runs the examples",
+    ),
+    (
+        "rules",
+        "stale",
+        "`walwise rules stale` was removed; maintainers run `cargo xtask stale` in the source",
+    ),
+    (
+        "rules",
+        "diff",
+        "`walwise rules diff` was removed; `cargo xtask diff` in the source compares two packs",
+    ),
+    (
+        "generate",
+        "man",
+        "`walwise generate man` was removed; the packages contain the manual pages",
+    ),
+    (
+        "generate",
+        "reference",
+        "`walwise generate reference` was removed; use `walwise rules show RULE`",
+    ),
+    (
+        "generate",
+        "screens",
+        "`walwise generate screens` was removed; use `--format html`, which has the charts",
+    ),
+];
+
+const NO_SERVER: &str = "a trial runs no database server any more; use --preset commits for a database's log, and pgbench or \
+                         sysbench for transactions";
+
+/// The sentence for the word that clap rejected; `None` if walwise never accepted it.
+pub(super) fn replacement_hint(error: &Error, arguments: &[OsString]) -> Option<&'static str> {
+    let kinds = [
+        ContextKind::InvalidValue,
+        ContextKind::InvalidSubcommand,
+        ContextKind::InvalidArg,
+    ];
+    let unknown = kinds.into_iter().find_map(|kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    })?;
+    let is_given = |word: &str| {
+        let mut given = arguments.iter().filter_map(|argument| argument.to_str());
+        given.any(|argument| argument.split('=').next() == Some(word))
+    };
+    let mut found = REMOVED
+        .iter()
+        .filter(|(before, word, _)| *word == unknown && is_given(before));
+    found.next().map(|(_, _, sentence)| *sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    fn hint_for(line: &str) -> Option<&'static str> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        replacement_hint(&Cli::try_parse_from(&words).unwrap_err(), &words)
+    }
+
+    #[test]
+    fn what_is_removed_is_no_longer_accepted_and_has_a_sentence() {
+        for (before, word, sentence) in REMOVED {
+            let verb = match *before {
+                "--format" => "check ",
+                "--preset" | "--candidates" => "trial ",
+                _ => "",
+            };
+            let line = format!("walwise {verb}{before} {word}");
+            assert_eq!(hint_for(&line), Some(*sentence), "{line}");
+        }
+        assert_eq!(hint_for("walwise check --format=junit"), Some(REMOVED[2].2));
+        assert!(hint_for("walwise trial --candidates ext4,ext4-slowed").is_some());
+    }
+
+    #[test]
+    fn other_mistakes_have_none() {
+        for line in [
+            "walwise check --frmt json oltp",
+            "walwise check --format xml",
+            "walwise rules --user",
+        ] {
+            assert_eq!(hint_for(line), None, "{line}");
+        }
+    }
+}

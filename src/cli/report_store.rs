@@ -1,0 +1,245 @@
+//! Where reports are saved for later comparison, and which is the newest.
+//!
+//! They are in the state directory (XDG Base Directory Specification), one directory per host and
+//! target, mode 0700. Root's are in /var/lib/walwise whatever the environment says, because sudo
+//! may pass on another user's. [`crate::output::series`] names and rotates them.
+
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::host::absolute_path;
+use super::{CliError, input, out};
+use crate::facts::Subject;
+use crate::facts::catalog::host;
+use crate::host::path_bytes;
+use crate::output::{Access, Destination, OutputOptions, series};
+use crate::report::difference::MAX_BYTES;
+use crate::report::{CommitLatency, latency};
+use crate::safe_path::CreationPolicy;
+use crate::session::{self, Session};
+use crate::text;
+
+const ROOT_STATE_DIRECTORY: &str = "/var/lib/walwise";
+
+/// The largest number of directories read for earlier latencies.
+const MAX_STORES: usize = 64;
+
+/// Length limit of the host and of the target within a file name.
+const MAX_NAME_LENGTH: usize = 100;
+
+/// The saved reports of a host and a target.
+pub(super) struct ReportStore {
+    pub directory: PathBuf,
+}
+
+/// Commit latencies in the newest report of each target of this host. Unreadable ones are skipped
+/// with a warning.
+pub(super) fn earlier_latencies(session: &Session) -> Vec<CommitLatency> {
+    let warn = |path: &Path, error: &io::Error| {
+        out::print_notice(&format!(
+            "an earlier commit latency may be missing: cannot read {}: {}",
+            text::display_safe(path_bytes(path)),
+            text::error_message(error)
+        ));
+    };
+    // Without a state directory nothing was ever saved.
+    let Ok(whole) = ReportStore::for_target(session, None) else {
+        return Vec::new();
+    };
+    let (Some(state), Some(host)) = (whole.directory.parent(), whole.directory.file_name()) else {
+        return Vec::new();
+    };
+    let names = input::file_names(state)
+        .or_else(empty_if_missing)
+        .unwrap_or_else(|error| {
+            warn(state, &error);
+            Vec::new()
+        });
+    let host = host.to_string_lossy();
+    let of_host = |name: &&String| {
+        name.strip_prefix(&*host)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+    };
+    let open = |name: &String| {
+        let shelf = ReportStore {
+            directory: state.join(name),
+        };
+        let path = shelf
+            .newest()
+            .map_err(|error| warn(&shelf.directory, &error))
+            .ok()??;
+        input::open_regular(&path, MAX_BYTES)
+            .map_err(|error| warn(&path, &error))
+            .ok()
+    };
+    names
+        .iter()
+        .filter(of_host)
+        .take(MAX_STORES)
+        .filter_map(open)
+        .flat_map(latency::parse_latencies)
+        .collect()
+}
+
+fn empty_if_missing(error: io::Error) -> io::Result<Vec<String>> {
+    if error.kind() == io::ErrorKind::NotFound {
+        Ok(Vec::new())
+    } else {
+        Err(error)
+    }
+}
+
+impl ReportStore {
+    pub fn for_target(session: &Session, target: Option<&Path>) -> Result<Self, CliError> {
+        let name = session
+            .facts
+            .value(&Subject::host(), &host::NAME)
+            .unwrap_or_else(|| "unknown".to_owned());
+        // In canonical form: without a trailing slash or `.` components.
+        let target = absolute_path(target)?.map(|target| target.components().collect::<PathBuf>());
+        let directory = state_directory(
+            nix::unistd::geteuid().is_root(),
+            env::var_os("XDG_STATE_HOME").map(PathBuf::from),
+            env::var_os("HOME").map(PathBuf::from),
+        );
+        let Some(directory) = directory else {
+            return Err(CliError::Usage(
+                "there is no place to save a baseline, as HOME is not set; write the report to a file with \
+                 --format json --output FILE"
+                    .to_owned(),
+            ));
+        };
+        Ok(Self {
+            directory: directory.join(directory_name(&name, target.as_deref())),
+        })
+    }
+
+    /// The newest report; `None` if none is saved.
+    pub fn newest(&self) -> io::Result<Option<PathBuf>> {
+        let names = input::file_names(&self.directory).or_else(empty_if_missing)?;
+        Ok(series::newest_document(&names).map(|name| self.directory.join(name)))
+    }
+
+    /// Opens the destination of the next report and creates its directories. Committing it removes
+    /// older reports beyond the limits.
+    pub fn next_destination(&self) -> Result<Destination, CliError> {
+        let path = self.directory.join(series::date_name(&session::now()));
+        let missing = CreationPolicy::Made(0o700);
+        let wish = OutputOptions {
+            access: Access::Private,
+            series: true,
+            missing,
+            ..OutputOptions::default()
+        };
+        out::open_destination(&path, wish)
+    }
+}
+
+/// The state directory. The specification says to ignore relative paths.
+fn state_directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    if root {
+        return Some(PathBuf::from(ROOT_STATE_DIRECTORY));
+    }
+    let own = || {
+        home.map(|home| home.join(".local/state"))
+            .filter(|path| path.is_absolute())
+    };
+    state
+        .filter(|path| path.is_absolute())
+        .or_else(own)
+        .map(|state| state.join("walwise"))
+}
+
+/// The name of the directory for a host and a target: `db7`, `db7@%2Fsrv%2Fpg`.
+fn directory_name(host: &str, target: Option<&Path>) -> String {
+    let target = target
+        .map(|target| format!("@{}", encode_name(path_bytes(target))))
+        .unwrap_or_default();
+    format!("{}{target}", encode_name(host.as_bytes()))
+}
+
+/// Bytes percent-encoded for a file name; a long name is cut and gets a hash suffix.
+fn encode_name(bytes: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+    let letter = |byte: &u8| {
+        if plain(byte) {
+            char::from(*byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    };
+    let whole: String = bytes.iter().map(letter).collect();
+    // A leading dot would hide the directory, or lead upwards.
+    let whole = whole
+        .strip_prefix('.')
+        .map_or(whole.clone(), |rest| format!("%2E{rest}"));
+    text::truncate_with_hash(whole, MAX_NAME_LENGTH, "~", bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_state_directory_is_root_s_own_or_the_user_s() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let cases = [
+            (true, path("/x"), path("/home/a"), path("/var/lib/walwise")),
+            (true, None, None, path("/var/lib/walwise")),
+            (false, path("/x"), path("/home/a"), path("/x/walwise")),
+            (
+                false,
+                path("x"),
+                path("/home/a"),
+                path("/home/a/.local/state/walwise"),
+            ),
+            (
+                false,
+                None,
+                path("/home/a"),
+                path("/home/a/.local/state/walwise"),
+            ),
+            (false, None, path("a"), None),
+            (false, None, None, None),
+        ];
+        for (root, state, home, expected) in cases {
+            assert_eq!(
+                state_directory(root, state.clone(), home.clone()),
+                expected,
+                "{root} {state:?} {home:?}"
+            );
+        }
+    }
+
+    /// Every host and target has a directory of its own, with a name that any file system accepts.
+    #[test]
+    fn names_of_files_are_told_apart() {
+        let long = "/x".repeat(500);
+        let longer = "/x".repeat(501);
+        let hosts = ["db7", "db7@", "db7@%2Fsrv", "../db7", ".", "\u{202e}"];
+        let targets = [
+            "/",
+            "/srv",
+            "/srv/pg",
+            "/srv%2Fpg",
+            "/srv\n",
+            long.as_str(),
+            longer.as_str(),
+        ];
+        let mut seen = BTreeSet::new();
+        for host in hosts {
+            for target in targets.iter().copied().map(Some).chain([None]) {
+                let name = directory_name(host, target.map(Path::new));
+                assert!(
+                    name.len() <= 255 && !name.contains('/') && name.is_ascii(),
+                    "{name}"
+                );
+                assert!(!name.starts_with('.'), "{name}");
+                assert!(seen.insert(name.clone()), "{name} twice");
+            }
+        }
+    }
+}

@@ -1,0 +1,672 @@
+//! Before a trial: its plan and costs, the checks, and the confirmation.
+
+pub(super) mod disk {
+    //! Before a trial on a spare disk: is it free, and does the user confirm with its serial
+    //! number?
+
+    use std::io::IsTerminal as _;
+    use std::path::Path;
+
+    use super::{TrialPlan, check_no_server, plan_at, read_answer, refuse};
+    use crate::cli::args::{HostArgs, Trial};
+    use crate::cli::{CliError, host, out};
+    use crate::escape::Command;
+    use crate::facts::catalog::device;
+    use crate::facts::{FactSet, Scope, Subject};
+    use crate::rules::RuleSet;
+    use crate::runner::{self, EraseTarget, SpareDisk, TrialPlace};
+    use crate::text;
+
+    /// Signatures of file systems that a trial creates; any other is not from an earlier trial.
+    const OWN_SIGNATURES: [&str; 8] = [
+        "walwise trial",
+        "ext2",
+        "ext3",
+        "ext4",
+        "ext backup superblock",
+        "xfs",
+        "xfs allocation group",
+        "btrfs",
+    ];
+
+    /// Plans a trial on a disk; the error is the refusal. Nothing is written.
+    pub(super) fn plan(args: &Trial, path: &Path) -> Result<TrialPlan, CliError> {
+        let spare = spare_disk(args, path)?;
+        let node = spare.target.node.clone();
+        if args.yes {
+            return refuse(format!(
+                "--yes applies only to a directory: to erase {node}, pass --erase with {}",
+                id_prompt(&spare.target)
+            ));
+        }
+        check_id(&spare.target, args.erase.as_deref())?;
+        if spare.leftover_mark.is_some() {
+            return refuse(leftover_refusal(&spare));
+        }
+        let (facts, target, disk) = disk_facts(&spare)?;
+        if let Some(why) = runner::refusal_by_facts(&facts, &disk) {
+            return refuse(format!("{node} {why}; nothing was written"));
+        }
+        if let Some(why) = spare.refusal(args.extent.size << 20) {
+            return refuse(format!("{why}; nothing was written"));
+        }
+        if !args.force {
+            check_no_server(&facts, &target)?;
+        }
+        let may_ask = args.erase.is_some() || std::io::stdin().is_terminal();
+        if !may_ask {
+            return refuse(refusal_without_name(&spare.target, args.extent.size << 20));
+        }
+        // Closes the disk: the next check must not find it open.
+        let SpareDisk { target: order, .. } = spare;
+        plan_at(
+            args,
+            &facts,
+            &target,
+            TrialPlace::Disk(order),
+            String::new(),
+        )
+    }
+
+    /// What an earlier trial left on a disk, if it may be cleared and the user confirms.
+    pub(in crate::cli::trial) fn order_to_clear(args: &Trial) -> Result<EraseTarget, CliError> {
+        let path = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
+        let spare = spare_disk(args, &path)?;
+        let node = spare.target.node.clone();
+        let Some(mark) = &spare.leftover_mark else {
+            return refuse(format!("there is no trial data on {node}"));
+        };
+        if let Some(why) = spare.clear_refusal {
+            return refuse(format!("{node} is not cleared: {why}"));
+        }
+        let bytes = mark.bytes;
+        let (facts, _, disk) = disk_facts(&spare)?;
+        let others = facts.value(&disk, &device::SIGNATURES).map(|found| {
+            found
+                .into_iter()
+                .filter(|name| !OWN_SIGNATURES.contains(&name.as_str()))
+                .collect::<Vec<_>>()
+        });
+        let why = match others {
+            None => Some("could not be read, so it may hold other data".to_owned()),
+            Some(others) if others.is_empty() => runner::use_refusal_by_facts(&facts, &disk),
+            Some(others) => Some(format!("holds {}, which no trial makes", others.join(", "))),
+        };
+        if let Some(why) = why {
+            return refuse(format!("{node} {why}; nothing was written"));
+        }
+        if let Some(why) = spare.refusal(bytes) {
+            return refuse(format!("{why}; nothing was written"));
+        }
+        check_id(&spare.target, args.erase.as_deref())?;
+        let SpareDisk { target: order, .. } = spare;
+        confirm_erase(&order, args.erase.as_deref(), bytes)?;
+        Ok(order)
+    }
+
+    fn spare_disk(args: &Trial, path: &Path) -> Result<SpareDisk, CliError> {
+        if !rustix::process::geteuid().is_root() {
+            return refuse("only root can erase a disk: run walwise as root".to_owned());
+        }
+        let Some(node) = path.to_str() else {
+            return refuse(format!("{} is not a device", super::display_path(path)));
+        };
+        // A file system elsewhere may hang.
+        if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
+            return refuse(format!(
+                "--clear needs a disk; {} is not one",
+                super::display_path(path)
+            ));
+        }
+        SpareDisk::inspect(node).map_err(|why| CliError::Usage(text::display_safe(why.as_bytes())))
+    }
+
+    /// The facts of a disk, with the target and the disk among their subjects.
+    fn disk_facts(spare: &SpareDisk) -> Result<(FactSet, Subject, Subject), CliError> {
+        let EraseTarget { node, number, .. } = &spare.target;
+        let session = host::open_session(
+            &HostArgs::default(),
+            Some(Path::new(node)),
+            RuleSet::default(),
+        )?;
+        let facts = session.facts;
+        let target = facts.subjects(Scope::Target).next().cloned();
+        let disk = target
+            .as_ref()
+            .and_then(|target| facts.resolve(target, Scope::Device));
+        let (Some(target), Some(disk)) = (target, disk) else {
+            return refuse(format!("{node} is not a known device"));
+        };
+        let number = format!(
+            "{}:{}",
+            rustix::fs::major(*number),
+            rustix::fs::minor(*number)
+        );
+        if facts.value(&disk, &device::DEVNO) != Some(number) {
+            return refuse(format!(
+                "{node} changed to another device during the check; nothing was written"
+            ));
+        }
+        Ok((facts, target, disk))
+    }
+
+    /// `its serial number S123`.
+    fn id_prompt(order: &EraseTarget) -> String {
+        format!("its {} {}", order.known_by.label(), order.known_by.as_str())
+    }
+
+    /// Refuses an id that is not the disk's.
+    fn check_id(order: &EraseTarget, erase: Option<&str>) -> Result<(), CliError> {
+        match erase {
+            Some(word) if !order.known_by.matches(word) => refuse(format!(
+                "{} is not the {} of {}; nothing was written",
+                text::display_safe(word.as_bytes()),
+                order.known_by.label(),
+                order.node
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The refusal without a terminal to type the id on.
+    fn refusal_without_name(order: &EraseTarget, bytes: u64) -> String {
+        let again = repeat_command(order, "").map_or_else(String::new, |line| format!(": {line}"));
+        format!(
+            "nothing was written: the trial would erase the first {} and the last MiB of {}; to confirm, pass --erase with \
+         {}{again}",
+            text::bytes(bytes),
+            order.node,
+            id_prompt(order)
+        )
+    }
+
+    /// `walwise trial /dev/sdb --erase S123` and more.
+    fn repeat_command(order: &EraseTarget, more: &'static str) -> Option<Command> {
+        let line = Command::new("walwise trial ")
+            .value(&order.node)?
+            .literal(" --erase ");
+        Some(line.value(order.known_by.as_str())?.literal(more))
+    }
+
+    /// The command that clears what a trial left on a disk.
+    pub(in crate::cli::trial) fn clear_command(order: &EraseTarget) -> String {
+        Command::or_placeholder(repeat_command(order, " --clear"))
+    }
+
+    /// Names what an earlier trial left, and the command that clears it.
+    fn leftover_refusal(spare: &SpareDisk) -> String {
+        let node = &spare.target.node;
+        match spare.clear_refusal {
+            Some(why) => {
+                format!("{node} has the mark of an earlier trial; {why}; nothing was written")
+            }
+            None => format!(
+                "{node} still holds data of an interrupted trial; nothing was written. To clear the disk: {}",
+                clear_command(&spare.target)
+            ),
+        }
+    }
+
+    /// Asks for the id of the disk; an error if the user does not confirm.
+    pub(super) fn confirm_erase(
+        order: &EraseTarget,
+        erase: Option<&str>,
+        bytes: u64,
+    ) -> Result<(), CliError> {
+        let agrees = match erase {
+            Some(word) => order.known_by.matches(word),
+            None if std::io::stdin().is_terminal() => {
+                out::print_notice(&format!(
+                    "the trial erases the first {} and the last MiB of {}; type {} to start",
+                    text::bytes(bytes),
+                    order.node,
+                    id_prompt(order)
+                ));
+                read_answer().is_some_and(|answer| order.known_by.matches(&answer))
+            }
+            None => return refuse(refusal_without_name(order, bytes)),
+        };
+        if agrees {
+            Ok(())
+        } else {
+            refuse("nothing was written".to_owned())
+        }
+    }
+}
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::Path;
+
+use super::{display_path, refuse};
+use crate::cli::args::{HostArgs, Trial, TrialCandidate};
+use crate::cli::{CliError, host, out};
+use crate::drill::StackFingerprint;
+use crate::escape::Command;
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::{FactSet, Scope, Subject};
+use crate::probes::wear;
+use crate::rules::RuleSet;
+use crate::runner::{self, TrialJob, TrialPlace};
+use crate::safe_path::random_u64;
+use crate::session::now;
+use crate::text;
+use crate::trial::{
+    Candidate, Ending, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialLoad, TrialRecord,
+};
+
+pub(super) struct TrialPlan {
+    /// Sent to the measuring process.
+    pub(super) job: TrialJob,
+    /// The candidates, the reference first.
+    pub(super) candidates: Vec<Candidate>,
+    /// The record, without candidates and blocks.
+    pub(super) record: TrialRecord,
+    /// Capacity of the smallest flash disk below the target, in bytes.
+    smallest_disk_bytes: Option<u64>,
+}
+
+/// Plans a trial; the error is the refusal. Nothing is written.
+pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
+    let target = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
+    if !rustix::process::geteuid().is_root() {
+        return refuse("a trial creates and mounts file systems: run it as root".to_owned());
+    }
+    // Only below /dev: calling stat on another file system may hang.
+    if target.starts_with("/dev") && !target.is_dir() {
+        disk::plan(args, &target)
+    } else {
+        plan_directory(args, &target)
+    }
+}
+
+fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
+    if args.erase.is_some() || args.clear {
+        let shown = display_path(directory);
+        return refuse(format!(
+            "{shown} is not a disk: --erase and --clear apply only to a disk"
+        ));
+    }
+    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
+    let facts = &session.facts;
+    let Some(target) = facts.subjects(Scope::Target).next().cloned() else {
+        return refuse(format!(
+            "the file system of {} is unknown",
+            display_path(directory)
+        ));
+    };
+    check_local_disk(facts, &target)?;
+    // Opened only after this check: an unknown file system may hang.
+    let place = runner::LoopPlace::open(directory).map_err(CliError::Usage)?;
+    if !args.force {
+        check_no_server(facts, &target)?;
+    }
+    let bytes = args.extent.size << 20;
+    if !place.free_space.fits(bytes) {
+        return refuse(format!(
+            "{} has {} free: the trial needs {} and leaves 20 % of the file system free, at least 5 GiB; \
+             choose a smaller --size or another directory",
+            display_path(directory),
+            text::bytes(place.free_space.free),
+            text::bytes(bytes + runner::TAIL_BYTES)
+        ));
+    }
+    let filesystem = facts
+        .resolve(&target, Scope::Mount)
+        .and_then(|on| facts.value(&on, &mount::FSTYPE));
+    let filesystem = filesystem.unwrap_or_else(|| "an unknown file system".to_owned());
+    let place = TrialPlace::Directory(directory.into());
+    plan_at(args, facts, &target, place, filesystem)
+}
+
+/// The plan of a trial at a checked place.
+fn plan_at(
+    args: &Trial,
+    facts: &FactSet,
+    target: &Subject,
+    place: TrialPlace,
+    host_filesystem: String,
+) -> Result<TrialPlan, CliError> {
+    let bytes = args.extent.size << 20;
+    let (extent, directory) = match &place {
+        TrialPlace::Directory(directory) => (ExtentKind::Loop, text::display_safe(&directory.0)),
+        TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
+    };
+    let candidates = candidates(&args.candidates)?;
+    let leaves: Vec<String> = facts
+        .disks(target)
+        .iter()
+        .map(|disk| disk.name().to_owned())
+        .collect();
+    let seed = args.extent.seed.unwrap_or_else(random_u64);
+    let record = TrialRecord {
+        trial: FORMAT_VERSION,
+        walwise: env!("CARGO_PKG_VERSION").to_owned(),
+        started: now(),
+        ending: Ending::Running,
+        seconds: 0.0,
+        budget: args.budget,
+        seed,
+        extent,
+        directory,
+        bytes,
+        host_filesystem,
+        leaves: leaves.clone(),
+        stack: StackFingerprint::from_facts(facts, target)
+            .to_string()
+            .lines()
+            .map(str::to_owned)
+            .collect(),
+        load_seconds: args.extent.seconds,
+        loads: TrialLoad::preset_loads(args.preset.preset(), &args.clients),
+        candidates: Vec::new(),
+        blocks: Vec::new(),
+    };
+    let (budget, writes) = (args.budget, args.extent.writes << 30);
+    let job = TrialJob {
+        place,
+        bytes,
+        seed,
+        leaves,
+        budget,
+        writes,
+    };
+    let smallest_disk_bytes = wear::smallest_flash_bytes(&facts.bottom_devices(target), facts);
+    Ok(TrialPlan {
+        job,
+        candidates,
+        record,
+        smallest_disk_bytes,
+    })
+}
+
+/// Refuses a directory that is not on a local block device.
+fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
+    let name = target.name();
+    if facts
+        .value(target, &target::KIND)
+        .is_some_and(TargetKind::is_device)
+    {
+        return Ok(());
+    }
+    let mount = facts.resolve(target, Scope::Mount);
+    let why = match mount.and_then(|mount| facts.value(&mount, &mount::CLASS)) {
+        Some(MountClass::Block) => return Ok(()),
+        Some(MountClass::Memory) => "is in memory, without a disk to test",
+        Some(MountClass::Network) => "is on a network file system",
+        Some(MountClass::Fuse) => "is on a FUSE file system",
+        Some(MountClass::Overlay) => "is on an overlay (container)",
+        Some(MountClass::Zfs) => {
+            "is on ZFS, which in most releases has no direct I/O on loop files"
+        }
+        Some(MountClass::Other) => "is not on a disk of this host",
+        None => "is on a file system that could not be read",
+    };
+    refuse(format!("{name} {why}; name a directory on ext4 or XFS"))
+}
+
+/// The requested candidates, or the usual ones whose mkfs is installed.
+fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
+    let usual = asked.is_empty();
+    let all: Vec<Candidate> = if usual {
+        Candidate::DEFAULTS.to_vec()
+    } else {
+        asked.iter().map(|asked| asked.candidate()).collect()
+    };
+    let mut found = Vec::new();
+    for candidate in all {
+        let Some(maker) = runner::mkfs_program(candidate.filesystem()) else {
+            continue;
+        };
+        match maker.location() {
+            Ok(_) if found.contains(&candidate) => {
+                return refuse(format!(
+                    "{} is named twice; the first is measured twice anyway",
+                    candidate.name()
+                ));
+            }
+            Ok(_) => found.push(candidate),
+            Err(miss) if usual => {
+                out::print_notice(&format!(
+                    "{} is left out: {}: {miss}",
+                    candidate.name(),
+                    maker.name()
+                ));
+            }
+            Err(miss) => {
+                let (name, package) = (maker.name(), maker.package());
+                return refuse(format!(
+                    "{}: {name}: {miss}; install {package}",
+                    candidate.name()
+                ));
+            }
+        }
+    }
+    match found.first() {
+        Some(first) if found.len() == 1 => refuse(format!(
+            "{} alone cannot be compared: name another candidate",
+            first.name()
+        )),
+        Some(first) if first.has_barriers() => Ok(found),
+        Some(first) => refuse(format!(
+            "{} cannot be the first candidate, as it can lose commits: name another \
+             one first",
+            first.name()
+        )),
+        None => refuse("no mkfs found: install e2fsprogs, xfsprogs or btrfs-progs".to_owned()),
+    }
+}
+
+/// Refuses if a running server's directories are, or may be, on the same disk.
+fn check_no_server(here: &FactSet, target: &Subject) -> Result<(), CliError> {
+    let session = host::open_session(&HostArgs::default(), None, RuleSet::default())?;
+    let all = &session.facts;
+    let ours = here.disks(target);
+    let runs = |other: &&Subject| {
+        let server = all.resolve(other, Scope::Cluster);
+        server
+            .is_some_and(|server| all.value(&server, all.database(&server).running) != Some(false))
+    };
+    for other in all.subjects(Scope::Target).filter(runs) {
+        let theirs = all.disks(other);
+        // A directory on an unknown disk may be on any.
+        let may = if ours.is_empty() || theirs.is_empty() {
+            "may be"
+        } else {
+            "is"
+        };
+        if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
+            return refuse(format!(
+                "{} of a database server {may} on the same disk; a trial would slow the server down. Use \
+                 --force to start anyway",
+                other.name()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Estimated number of blocks within the budget: all candidates and the twin, 2 s per mkfs; the
+/// other cells are short.
+fn estimated_blocks(plan: &TrialPlan) -> f64 {
+    let record = &plan.record;
+    let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
+    record.budget / (cell * (plan.candidates.len() + 1) as f64)
+}
+
+/// What a trial costs, one line each.
+fn cost_lines(plan: &TrialPlan) -> Vec<String> {
+    let record = &plan.record;
+    let words: Vec<&str> = plan
+        .candidates
+        .iter()
+        .map(|candidate| candidate.name())
+        .collect();
+    let most = record
+        .loads
+        .iter()
+        .map(|load| load.clients)
+        .max()
+        .unwrap_or(1);
+    let threads = if most == 1 {
+        "1 thread".to_owned()
+    } else {
+        format!("{most} threads")
+    };
+    let all = text::bytes(plan.job.writes);
+    let disks = if record.leaves.is_empty() {
+        "its disk".to_owned()
+    } else {
+        record.leaves.join(", ")
+    };
+    let mut lines = vec![format!(
+        "a trial of {}: at most {}, {threads}, about 100 MiB of memory",
+        words.join(", "),
+        duration_text(record.budget)
+    )];
+    match &plan.job.place {
+        TrialPlace::Directory(_) => lines.push(format!(
+            "it writes a loop file of {} in {}, and at most {all} in total to {disks}",
+            text::bytes(record.bytes + runner::TAIL_BYTES),
+            record.directory
+        )),
+        TrialPlace::Disk(disk) => {
+            let first = text::bytes(record.bytes);
+            lines.push(format!(
+                "it reads the first {first} and the last MiB of {}, then erases them",
+                disk.node
+            ));
+            lines.push(format!(
+                "it writes at most {all} in total to {disks}; clearing the disk at the end takes extra time"
+            ));
+        }
+    }
+    if let Some(size) = plan.smallest_disk_bytes {
+        lines.push(format!(
+            "writing that much {}",
+            wear::wear_text(plan.job.writes, size)
+        ));
+    }
+    lines.push("it slows down other I/O on that disk, and removes its data at the end".to_owned());
+    let blocks = estimated_blocks(plan).floor();
+    let least = INTERIM_BLOCKS.first().copied().unwrap_or_default() as f64;
+    if blocks < least {
+        let counted = if (1.0..2.0).contains(&blocks) {
+            "1 block".to_owned()
+        } else {
+            format!("{blocks:.0} blocks")
+        };
+        lines.push(format!(
+            "the budget allows about {counted}; an answer needs {least}: use a longer --budget, or fewer --candidates or \
+             --clients"
+        ));
+    }
+    lines
+}
+
+fn duration_text(seconds: f64) -> String {
+    if seconds < 120.0 {
+        format!("{:.0} s", seconds.ceil())
+    } else {
+        format!("{:.0} min", (seconds / 60.0).ceil())
+    }
+}
+
+/// Prints the costs and asks; an error if the user does not confirm.
+pub(super) fn ask_consent(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
+    let record = &plan.record;
+    for line in cost_lines(plan) {
+        out::print_notice(&line);
+    }
+    match &plan.job.place {
+        TrialPlace::Directory(_) => {
+            warn_leftover_loops();
+            confirm_start(args.yes)
+        }
+        TrialPlace::Disk(disk) => disk::confirm_erase(disk, args.erase.as_deref(), record.bytes),
+    }
+}
+
+/// Warns about loop devices that an earlier trial may have left.
+fn warn_leftover_loops() {
+    for device in runner::leftover_loop_devices() {
+        let clear = Command::new("losetup --detach ")
+            .value(&device)
+            .map(|line| line.to_string())
+            .unwrap_or_default();
+        out::print_notice(&format!(
+            "{device} is attached to a deleted file, perhaps by a killed trial; if nothing else uses {device}, \
+             detach it: {clear}"
+        ));
+    }
+}
+
+fn confirm_start(yes: bool) -> Result<(), CliError> {
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        return refuse(
+            "nothing was written: run it on a terminal to confirm, or pass --yes".to_owned(),
+        );
+    }
+    out::print_notice("type yes to start; anything else cancels");
+    if read_answer().is_some_and(|answer| answer.trim() == "yes") {
+        Ok(())
+    } else {
+        refuse("nothing was written".to_owned())
+    }
+}
+
+/// A line from standard input; `None` on an error.
+fn read_answer() -> Option<String> {
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .ok()
+        .map(|_| answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::sample;
+
+    #[test]
+    fn what_wears_is_said_where_something_does() {
+        let record = sample::record(
+            &[
+                (Candidate::Ext4, 4_000.0, None),
+                (Candidate::Xfs, 4_000.0, None),
+            ],
+            0,
+        );
+        let job = TrialJob {
+            place: TrialPlace::Directory(Path::new("/srv").into()),
+            bytes: 2 << 30,
+            seed: 1,
+            leaves: Vec::new(),
+            budget: 60.0,
+            writes: 64 << 30,
+        };
+        let candidates = vec![Candidate::Ext4, Candidate::Xfs];
+        let mut plan = TrialPlan {
+            job,
+            candidates,
+            record,
+            smallest_disk_bytes: None,
+        };
+        let said = |plan: &TrialPlan| {
+            cost_lines(plan)
+                .into_iter()
+                .find(|line| line.contains("endurance"))
+        };
+        assert_eq!(said(&plan), None);
+        plan.smallest_disk_bytes = Some(1 << 40);
+        assert_eq!(
+            said(&plan).unwrap(),
+            "writing that much uses 0.011 % of the endurance of an SSD of 1 TiB"
+        );
+    }
+}

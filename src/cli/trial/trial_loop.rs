@@ -1,0 +1,328 @@
+//! Runs a trial: creates the loop file or takes the disk, then measures block after block until the
+//! result is settled or the budget is used up.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+
+use super::cleanup;
+use super::preflight::TrialPlan;
+use super::progress::TrialProgress;
+use crate::cli::args::{HostArgs, TrialFormat};
+use crate::cli::signals::SignalListener;
+use crate::cli::{CliError, host, out};
+use crate::facts::Scope;
+use crate::probes::Control;
+use crate::runner::{self, AttachedLoop, MeasureRequest, TrialEvent, TrialHandle, TrialPlace};
+use crate::text;
+use crate::trial::{
+    Candidate, CandidateRecord, Ending, ExtentKind, TrialRecord, trial_mkfs_options,
+    trial_mount_options,
+};
+
+/// How long to wait for a message between checks for signals.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+pub(super) enum TrialOutcome {
+    Complete,
+    Signal(i32),
+    /// The error, a sentence.
+    Failed(String),
+}
+
+/// Runs a trial; an error if nothing was measured.
+pub(super) fn run(
+    plan: TrialPlan,
+    format: TrialFormat,
+) -> Result<(TrialRecord, TrialOutcome), CliError> {
+    let listener = SignalListener::start()?;
+    // Recipes for a disk come first: once taken, it carries the mark of the trial and is no longer
+    // free.
+    let disk = match &plan.job.place {
+        TrialPlace::Disk(disk) => Some(disk.clone()),
+        TrialPlace::Directory(_) => None,
+    };
+    let named = disk
+        .as_ref()
+        .map(|disk| candidate_records(&disk.node, &plan.candidates))
+        .transpose();
+    let named = named.map_err(|why| anyhow!("no trial: {why}; nothing was written"))?;
+    let mut trial = RunningTrial {
+        runner: TrialHandle::prepare(&plan.job)
+            .map_err(|e| anyhow!("cannot start the measuring process: {e}"))?,
+        control: listener.control(),
+        progress: TrialProgress::new(format),
+        has_quit: false,
+        writes: plan.job.writes,
+        // A loop file is written at the start, a disk is cleared at the end.
+        written: plan.job.bytes
+            + if disk.is_some() {
+                0
+            } else {
+                runner::TAIL_BYTES
+            },
+        record: plan.record,
+        begun: Instant::now(),
+    };
+    let mut attached = None;
+    let mut done = trial.wait_for_device().and_then(|device| {
+        trial.record.candidates = if let Some(named) = named {
+            named
+        } else {
+            attached = Some(AttachedLoop::from_path(&device));
+            candidate_records(&device, &plan.candidates)?
+        };
+        trial.progress.begin(&trial.record);
+        trial.run_blocks()
+    });
+    if trial.has_quit {
+        (trial.record.ending, done) = (Ending::Stopped, Ok(()));
+        trial
+            .progress
+            .show("stopping: removing what the trial created");
+        trial.progress.poll(trial.seconds_left());
+    }
+    let RunningTrial {
+        runner: arena,
+        mut progress,
+        mut record,
+        begun,
+        ..
+    } = trial;
+    // Cleanup before any message, so that no message can prevent it.
+    let cleared = cleanup::close(arena, disk.as_ref(), &mut |line| progress.show(line));
+    attached.iter().for_each(AttachedLoop::wait_until_gone);
+    drop(progress);
+    let signal = listener.stop();
+    if let (Some(_), Err(why)) = (signal, &cleared) {
+        // The exit code is the signal's, so the failed cleanup is reported here.
+        out::print_notice(why);
+    }
+    let done = match (done, cleared) {
+        (done, Ok(())) => done,
+        (Ok(()), Err(why)) => Err(why),
+        (Err(why), Err(also)) => Err(format!("{why}; {also}")),
+    };
+    let ending = if done.is_ok() {
+        record.ending
+    } else {
+        Ending::Stopped
+    };
+    record.set_ending(ending, begun.elapsed().as_secs_f64());
+    match (signal, done) {
+        (Some(number), _) => Ok((record, TrialOutcome::Signal(number))),
+        (None, Ok(())) => Ok((record, TrialOutcome::Complete)),
+        (None, Err(why)) if record.blocks.is_empty() => Err(anyhow!("no trial: {why}").into()),
+        (None, Err(why)) => Ok((record, TrialOutcome::Failed(why))),
+    }
+}
+
+struct RunningTrial {
+    runner: TrialHandle,
+    control: Control,
+    progress: TrialProgress,
+    has_quit: bool,
+    writes: u64,
+    record: TrialRecord,
+    begun: Instant,
+    written: u64,
+}
+
+impl RunningTrial {
+    /// The next message; `None` when the budget is used up. The error is a sentence.
+    fn recv(&mut self) -> Result<Option<TrialEvent>, String> {
+        loop {
+            self.has_quit |= self.progress.poll(self.seconds_left());
+            if self.has_quit || self.control.is_cancelled() {
+                return Err("stopped by the user".to_owned());
+            }
+            if self.begun.elapsed().as_secs_f64() > self.record.budget {
+                return Ok(None);
+            }
+            match self.runner.recv(POLL_INTERVAL)? {
+                Some(TrialEvent::Failed(why)) => return Err(text::display_safe(why.as_bytes())),
+                Some(news) => return Ok(Some(news)),
+                None => {}
+            }
+        }
+    }
+
+    fn seconds_left(&self) -> f64 {
+        (self.record.budget - self.begun.elapsed().as_secs_f64()).max(0.0)
+    }
+
+    /// Waits for the loop file or the disk; returns its device path.
+    fn wait_for_device(&mut self) -> Result<String, String> {
+        loop {
+            match self.recv()? {
+                Some(TrialEvent::Prepared(bytes)) => {
+                    let bytes = text::bytes(bytes);
+                    self.progress.show(&match self.record.extent {
+                        ExtentKind::Loop => {
+                            let all = text::bytes(self.record.bytes + runner::TAIL_BYTES);
+                            format!("writing the loop file: {bytes} of {all}")
+                        }
+                        ExtentKind::Disk => {
+                            format!(
+                                "checking that the disk is free: {bytes} of {}",
+                                text::bytes(self.record.bytes)
+                            )
+                        }
+                    });
+                }
+                Some(TrialEvent::Ready(device)) => return Ok(device),
+                Some(
+                    TrialEvent::Cell { .. }
+                    | TrialEvent::Block(_)
+                    | TrialEvent::Failed(_)
+                    | TrialEvent::Clearing(_)
+                    | TrialEvent::Cleared,
+                ) => {
+                    return Err("the measuring process started too early".to_owned());
+                }
+                None => {
+                    let what = match self.record.extent {
+                        ExtentKind::Loop => "write the loop file",
+                        ExtentKind::Disk => "read the disk",
+                    };
+                    return Err(format!(
+                        "the budget is too short to {what}: use a longer --budget"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Runs blocks until the result is settled, the budget is used up, or the user stops.
+    fn run_blocks(&mut self) -> Result<(), String> {
+        let TrialRecord {
+            candidates,
+            loads,
+            load_seconds,
+            ..
+        } = &self.record;
+        let order = MeasureRequest {
+            candidates: candidates.clone(),
+            loads: loads.clone(),
+            load_seconds: *load_seconds,
+        };
+        self.runner
+            .measure(order)
+            .map_err(|e| format!("cannot continue: {e}"))?;
+        let (cells, first, before) = (
+            self.record.candidates.len() + self.record.extent.control_cells(),
+            Instant::now(),
+            self.written,
+        );
+        loop {
+            match self.recv()? {
+                Some(TrialEvent::Cell { nth, written })
+                    if self.written + written <= self.writes =>
+                {
+                    let block = self.record.blocks.len() + 1;
+                    let says = self
+                        .progress
+                        .cell_line(block, nth, cells, self.seconds_left());
+                    self.progress.show(&says);
+                    continue;
+                }
+                // The incomplete block is discarded.
+                Some(TrialEvent::Cell { .. }) => {
+                    return self.end_by_budget("bytes: raise --writes");
+                }
+                None => return self.end_by_budget("time: use a longer --budget"),
+                Some(TrialEvent::Block(block)) => {
+                    self.written += block.written;
+                    self.record.blocks.push(block);
+                    self.progress.update_record(&self.record);
+                }
+                Some(
+                    TrialEvent::Prepared(_)
+                    | TrialEvent::Ready(_)
+                    | TrialEvent::Failed(_)
+                    | TrialEvent::Clearing(_)
+                    | TrialEvent::Cleared,
+                ) => continue,
+            }
+            let done = self.record.blocks.len();
+            self.record.seconds = self.begun.elapsed().as_secs_f64();
+            let (each, bytes) = match u32::try_from(done) {
+                Ok(blocks) if blocks > 0 => (
+                    first.elapsed() / blocks,
+                    (self.written - before) / u64::from(blocks),
+                ),
+                Ok(_) | Err(_) => (Duration::ZERO, 0),
+            };
+            // A block that cannot be finished is not started.
+            let over = self.record.seconds + each.as_secs_f64() > self.record.budget
+                || self.written + bytes > self.writes;
+            if self.record.is_settled() {
+                self.record.ending = Ending::Settled;
+                return Ok(());
+            }
+            if over {
+                return self.end_by_budget("time or bytes");
+            }
+        }
+    }
+
+    /// Ends the trial by its budget; an error before the first block.
+    fn end_by_budget(&mut self, what: &str) -> Result<(), String> {
+        if self.record.blocks.is_empty() {
+            return Err(format!("a single block needs more {what}"));
+        }
+        self.record.ending = Ending::Budget;
+        Ok(())
+    }
+}
+
+/// The candidates with the mkfs and mount options that walwise would advise on this very device,
+/// plus those that the measurement needs; the error is a sentence.
+fn candidate_records(
+    device: &str,
+    candidates: &[Candidate],
+) -> Result<Vec<CandidateRecord>, String> {
+    let look = || -> Result<_, CliError> {
+        let rules = host::rules(None)?;
+        host::open_session(&HostArgs::default(), Some(Path::new(device)), rules)
+    };
+    let mut session = look().map_err(|_| format!("cannot read {device}"))?;
+    let target = session
+        .facts
+        .subjects(Scope::Target)
+        .next()
+        .cloned()
+        .ok_or("no target found")?;
+    let mut found = Vec::new();
+    for candidate in candidates {
+        let filesystem = candidate.filesystem();
+        let Some(maker) = runner::mkfs_program(filesystem) else {
+            continue;
+        };
+        let recipe = match session.recipe(&target, filesystem) {
+            Ok(recipe) => recipe,
+            Err(why) if !found.is_empty() => {
+                out::print_notice(&format!("{} is left out: {why}", candidate.name()));
+                continue;
+            }
+            Err(why) => return Err(format!("{}: {why}", candidate.name())),
+        };
+        let own = trial_mkfs_options(filesystem)
+            .iter()
+            .chain(candidate.mkfs_options())
+            .map(|word| (*word).to_owned());
+        let program = [maker.name().to_owned()].into_iter();
+        found.push(CandidateRecord {
+            candidate: *candidate,
+            mkfs: program.chain(recipe.mkfs).chain(own).collect(),
+            version: runner::program_version(maker)?,
+            mount: trial_mount_options(&recipe.mount, candidate.mount_option()),
+        });
+    }
+    if found.is_empty() {
+        Err("all candidates were left out".to_owned())
+    } else {
+        Ok(found)
+    }
+}

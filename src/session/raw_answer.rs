@@ -1,0 +1,148 @@
+//! The raw answer behind a fact: what the host returned for the query that the source names.
+//!
+//! Secrets need no handling here: the host already reduced its answers to allow-listed keys.
+
+use std::ops::Deref;
+
+use crate::facts::Source;
+use crate::host::{CachingHost, Host, Question, path_bytes};
+use crate::text::display_safe;
+
+const MAX_LINES: usize = 8;
+/// In characters.
+const MAX_LINE_LENGTH: usize = 400;
+
+/// The lines that a value was read from, display-safe; empty if the source has none. Of a long
+/// answer: the lines with the value, else the first ones.
+pub fn raw_answer<H: Deref<Target: Host> + Sync>(
+    machine: &CachingHost<H>,
+    source: &Source,
+    value: &str,
+) -> Vec<String> {
+    let line = match source {
+        Source::File { line, .. } => line.and_then(|line| usize::try_from(line).ok()),
+        _ => None,
+    };
+    let Some((question, answer)) = machine.find_answer(|question| matches_source(question, source))
+    else {
+        return Vec::new();
+    };
+    let all: Vec<&[u8]> = answer
+        .split(|byte| matches!(byte, b'\n' | 0))
+        .filter(|line| !line.is_empty())
+        .collect();
+    // Line numbers of a configuration refer to the file, of which the answer has only the keys.
+    let line = line
+        .filter(|_| matches!(question.inner(), Question::Read(_)))
+        .and_then(|line| line.checked_sub(1));
+    if let Some(line) = line.and_then(|line| answer.split(|byte| *byte == b'\n').nth(line)) {
+        return vec![display_line(line)];
+    }
+    let telling: Vec<&[u8]> = all
+        .iter()
+        .copied()
+        .filter(|line| !value.is_empty() && display_line(line).contains(value))
+        .collect();
+    let few = if all.len() > MAX_LINES && !telling.is_empty() {
+        telling
+    } else {
+        all
+    };
+    let mut lines: Vec<String> = few
+        .iter()
+        .take(MAX_LINES)
+        .map(|line| display_line(line))
+        .collect();
+    if few.len() > MAX_LINES {
+        lines.push(format!("… and {} more lines", few.len() - MAX_LINES));
+    }
+    lines
+}
+
+fn display_line(line: &[u8]) -> String {
+    display_safe(line.trim_ascii_end())
+        .chars()
+        .take(MAX_LINE_LENGTH)
+        .collect()
+}
+
+/// Whether the source names this query.
+pub fn matches_source(question: &Question, source: &Source) -> bool {
+    match (question.inner(), source) {
+        (
+            Question::Read(file) | Question::Config(file, _) | Question::Link(file),
+            Source::File { path, .. },
+        ) => display_safe(path_bytes(file)) == *path,
+        (Question::Run(tool, arguments), Source::Command { argv }) => {
+            let words = [tool.name().into_owned()]
+                .into_iter()
+                .chain(arguments.iter().cloned());
+            display_safe(words.collect::<Vec<_>>().join(" ").as_bytes()) == *argv
+        }
+        (Question::PgSettings(path) | Question::MysqlSettings(path), Source::Server { socket }) => {
+            display_safe(path_bytes(path)) == *socket
+        }
+        (Question::Superblock(path, _), Source::Call { name }) => {
+            name.strip_prefix("superblock of ") == Some(&display_safe(path_bytes(path)))
+        }
+        (Question::Uname, Source::Call { name }) => name == "uname",
+        (Question::Resources, Source::Call { name }) => name == "sysinfo",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{HostError, HostErrorKind};
+    use std::path::PathBuf;
+
+    /// A host with one long file and one short one.
+    struct Small;
+
+    impl Host for Small {
+        fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+            match question {
+                Question::Read(path) if path.ends_with("mounts") => {
+                    let lines: Vec<String> = (1..=20)
+                        .map(|n| format!("line {n} of\x1b[2J mounts"))
+                        .collect();
+                    Ok(lines.join("\n").into_bytes())
+                }
+                Question::Read(_) => Ok(b"write back\n".to_vec()),
+                _ => Err(HostError::new(HostErrorKind::Failed, "not asked")),
+            }
+        }
+    }
+
+    #[test]
+    fn the_lines_of_the_source_are_shown_as_they_were_answered() {
+        let machine = CachingHost::new(&Small as &(dyn Host + Sync));
+        let of = |source: &Source, value: &str| raw_answer(&machine, source, value);
+        let [cache, mounts] = ["/sys/cache", "/proc/mounts"].map(PathBuf::from);
+        assert!(
+            of(&Source::file("/sys/cache"), "write back").is_empty(),
+            "not collected"
+        );
+        for file in [cache, mounts] {
+            machine.ask(&Question::Read(file)).unwrap();
+        }
+        assert_eq!(
+            of(&Source::file("/sys/cache"), "write back"),
+            ["write back"]
+        );
+        let telling = of(&Source::file("/proc/mounts"), "line 17");
+        assert!(
+            telling.len() == 1 && telling[0].starts_with("line 17 of"),
+            "{telling:?}"
+        );
+        assert!(telling[0].chars().all(|c| !c.is_control()), "{telling:?}");
+        assert!(of(&Source::line("/proc/mounts", 3), "anything")[0].starts_with("line 3 of"));
+        let first = of(&Source::file("/proc/mounts"), "not in it");
+        assert_eq!(
+            (first.len(), first[MAX_LINES].as_str()),
+            (MAX_LINES + 1, "… and 12 more lines")
+        );
+        assert!(of(&Source::Assumed, "write back").is_empty());
+    }
+}

@@ -1,0 +1,591 @@
+//! Trial records as facts of the targets on the tested stack, and as notes.
+//!
+//! A trial counts only where it was made: on this disk (serial number or WWN) with the same
+//! firmware, kernel and options, read live. Any other trial, and one without a settled result, is
+//! only reported.
+
+use crate::drill::StackFingerprint;
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
+use crate::facts::catalog::{device, mount};
+use crate::facts::note::TrialNote;
+use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason};
+use crate::trial::{Candidate, Certificate, ExtentKind, TrialAnswer, TrialRecord, summary};
+
+/// Smaller gains, as a factor, do not justify another method.
+const MIN_GAIN_FACTOR: f64 = 1.05;
+
+/// Adds the records; `live`: the facts are of this host. Of several records for one disk, the last
+/// one with an answer counts.
+pub fn add_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactSet) {
+    if records.is_empty() {
+        return;
+    }
+    let of_kind = |fits: fn(TargetKind) -> bool| -> Vec<Subject> {
+        let is_such = |of: &&Subject| facts.value(of, &target::KIND).is_some_and(fits);
+        facts
+            .subjects(Scope::Target)
+            .filter(is_such)
+            .cloned()
+            .collect()
+    };
+    let (directories, disks) = (
+        of_kind(TargetKind::is_directory),
+        of_kind(TargetKind::is_device),
+    );
+    let mut records: Vec<&(String, TrialRecord)> = records.iter().collect();
+    records.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started));
+    for (file, record) in records {
+        let stack = fingerprint(record);
+        let mut here = None;
+        let mut elsewhere = None;
+        // A loop file was in a directory; a disk was free.
+        let targets = match record.extent {
+            ExtentKind::Loop => &directories,
+            ExtentKind::Disk => &disks,
+        };
+        for target in targets {
+            match mismatch(&stack, facts, target, live) {
+                None => {
+                    add_record(record, file, target, facts);
+                    here.get_or_insert(target);
+                }
+                Some(reason) => {
+                    mark_no_result(
+                        &format!("the trial {file} was made elsewhere: {reason}"),
+                        target,
+                        facts,
+                    );
+                    elsewhere.get_or_insert(reason);
+                }
+            }
+        }
+        let (file, says) = (file.clone(), summary(record));
+        facts.add_note(match (here, record.answer()) {
+            (Some(target), Ok(_)) => {
+                let (target, basis) = (target.name().to_owned(), basis(record.certificate()));
+                TrialNote::SameDisk {
+                    file,
+                    target,
+                    basis: basis.as_str(),
+                    chooses: basis.preserves_order(),
+                    says,
+                }
+            }
+            (Some(target), Err(why)) => {
+                let (target, why) = (target.name().to_owned(), why.reason());
+                TrialNote::Undecided {
+                    file,
+                    target,
+                    why,
+                    says,
+                }
+            }
+            (None, _) => {
+                let reason =
+                    elsewhere.unwrap_or_else(|| "no target here to compare it with".to_owned());
+                TrialNote::OtherStack { file, reason, says }
+            }
+        });
+    }
+}
+
+/// The stack that the trial ran on.
+fn fingerprint(record: &TrialRecord) -> StackFingerprint {
+    let mut stack = StackFingerprint::default();
+    for line in &record.stack {
+        stack.parse_line(line);
+    }
+    stack
+}
+
+/// Why a target is not the tested one; `None` if it is.
+fn mismatch(
+    stack: &StackFingerprint,
+    facts: &FactSet,
+    target: &Subject,
+    live: bool,
+) -> Option<String> {
+    if !live {
+        return Some("this is a capture".to_owned());
+    }
+    if let Some(changed) = stack.difference(&StackFingerprint::from_facts(facts, target)) {
+        return Some(changed);
+    }
+    let disks = facts.disks(target);
+    let is_nameless = |disk: &&Subject| {
+        facts.value(disk, &device::SERIAL).is_none() && facts.value(disk, &device::UNIT).is_none()
+    };
+    match disks.iter().find(is_nameless) {
+        Some(disk) => Some(format!(
+            "{} reports neither a serial number nor a WWN",
+            disk.name()
+        )),
+        None if disks.is_empty() => Some("its disks are unknown".to_owned()),
+        None => None,
+    }
+}
+
+/// Adds the facts of a record to the target that it was made on.
+fn add_record(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet) {
+    let source = || Source::Trial {
+        file: file.to_owned(),
+    };
+    let answer = record.answer();
+    if answer.is_ok() || !facts.get(target, &trial::BEST).is_known() {
+        facts.insert_known(target, &trial::SETTLED, answer.is_ok(), source());
+        facts.insert_known(target, &trial::BASIS, basis(record.certificate()), source());
+    }
+    let known = match answer {
+        Ok(answer) => answer,
+        Err(why) => {
+            return mark_no_result(
+                &format!("the trial {file} decides nothing: {}", why.reason()),
+                target,
+                facts,
+            );
+        }
+    };
+    let words = |of: &[Candidate]| {
+        of.iter()
+            .copied()
+            .filter_map(trial_filesystem)
+            .collect::<Vec<TrialFilesystem>>()
+    };
+    facts.insert_known(target, &trial::BEST, words(&known.best), source());
+    facts.insert_known(target, &trial::SLOWER, words(&known.slower), source());
+    if let Some((method, gain)) = faster_method(record, &relevant_candidates(facts, target, &known))
+    {
+        facts.insert_known(target, &trial::METHOD, method, source());
+        facts.insert_known(target, &trial::METHOD_GAIN, gain, source());
+    } else {
+        let why = format!("the trial {file} does not show which method is faster");
+        facts.insert(
+            target,
+            &trial::METHOD,
+            Reading::unknown(UnknownReason::Absent, &*why),
+        );
+        facts.insert(
+            target,
+            &trial::METHOD_GAIN,
+            Reading::unknown(UnknownReason::Absent, why),
+        );
+    }
+}
+
+/// Marks file systems and methods as absent, with the reason. Absent is no gap: there is nothing to
+/// find out.
+fn mark_no_result(why: &str, target: &Subject, facts: &mut FactSet) {
+    mark_unknown(&trial::BEST, why, target, facts);
+    mark_unknown(&trial::SLOWER, why, target, facts);
+    mark_unknown(&trial::METHOD, why, target, facts);
+    mark_unknown(&trial::METHOD_GAIN, why, target, facts);
+}
+
+/// Does not overwrite what an earlier record established.
+fn mark_unknown<T: FactValue>(key: &Key<T>, why: &str, target: &Subject, facts: &mut FactSet) {
+    if !facts.get(target, key).is_known() {
+        facts.insert(target, key, Reading::unknown(UnknownReason::Absent, why));
+    }
+}
+
+fn basis(certificate: Certificate) -> TrialBasis {
+    match certificate {
+        Certificate::NotNeeded => TrialBasis::Disk,
+        Certificate::Faithful => TrialBasis::Faithful,
+        Certificate::OrderOnly(_) => TrialBasis::OrderOnly,
+        Certificate::Indicative(_) => TrialBasis::Indicative,
+        Certificate::Unknown | Certificate::Unsettled(..) => TrialBasis::NotCertified,
+    }
+}
+
+fn trial_filesystem(candidate: Candidate) -> Option<TrialFilesystem> {
+    match candidate {
+        Candidate::Ext4 => Some(TrialFilesystem::Ext4),
+        Candidate::Ext4FastCommit => Some(TrialFilesystem::Ext4FastCommit),
+        Candidate::Xfs => Some(TrialFilesystem::Xfs),
+        Candidate::Btrfs => Some(TrialFilesystem::Btrfs),
+        Candidate::BtrfsNocow => Some(TrialFilesystem::BtrfsNocow),
+        Candidate::Ext4Nobarrier => None,
+    }
+}
+
+/// The candidates that matter to a target: its own file system, or all that it could get.
+fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) -> Vec<Candidate> {
+    if facts
+        .value(target, &target::KIND)
+        .is_some_and(TargetKind::is_device)
+    {
+        return answer.best.clone();
+    }
+    let on = facts
+        .resolve(target, Scope::Mount)
+        .and_then(|on| facts.value(&on, &mount::FSTYPE));
+    let in_place = facts.value(target, &target::NOCOW) == Some(true);
+    match on.as_deref() {
+        Some("ext4") => vec![Candidate::Ext4],
+        Some("xfs") => vec![Candidate::Xfs],
+        Some("btrfs") if in_place => vec![Candidate::BtrfsNocow],
+        Some("btrfs") => vec![Candidate::Btrfs],
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// The faster method on all of these, with its gain over fdatasync in percent; `None` if they
+/// disagree.
+fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMethod, f64)> {
+    let gains: Vec<(f64, f64)> = on
+        .iter()
+        .map(|one| record.open_datasync_gain(*one))
+        .collect::<Option<_>>()?;
+    let least = gains.iter().map(|(low, _)| *low).reduce(f64::min)?;
+    let most = gains.iter().map(|(_, high)| *high).reduce(f64::max)?;
+    if least >= MIN_GAIN_FACTOR.ln() {
+        // The gain is a lower bound, so it is rounded down.
+        Some((
+            WalSyncMethod::OpenDatasync,
+            (1000.0 * least.exp_m1()).floor() / 10.0,
+        ))
+    } else {
+        (most < MIN_GAIN_FACTOR.ln()).then_some((WalSyncMethod::Fdatasync, 0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What a trial changes on its own disk, and that it changes nothing elsewhere.
+
+    use super::*;
+    use crate::facts::Note;
+    use crate::facts::catalog::{host, kernel};
+    use crate::report::{Report, sample};
+    use crate::rules::{Finding, Outcome, RuleSet};
+    use crate::session::Session;
+    use crate::settings::NewFilesystem;
+    use crate::trial::sample::record;
+    use crate::trial::{CommitShape, Ending, TrialLoad};
+    use crate::version::Version;
+
+    const XFS_WINS: [(Candidate, f64, Option<u64>); 3] = [
+        (Candidate::Ext4, 4_000.0, Some(1_000)),
+        (Candidate::Xfs, 5_000.0, Some(1_000)),
+        (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
+    ];
+
+    /// A free disk with a serial number, on a known host.
+    fn free_disk() -> Session {
+        let mut facts = sample::free_disk().facts;
+        let seen = || Source::call("test");
+        let machine = Subject::host();
+        facts.insert_known(&machine, &host::NAME, "db7".to_owned(), seen());
+        facts.insert_known(
+            &machine,
+            &kernel::RELEASE,
+            "6.1.0-28-amd64".to_owned(),
+            seen(),
+        );
+        facts.insert_known(
+            &machine,
+            &kernel::VERSION,
+            Version::parse("6.1.0-28-amd64").unwrap(),
+            seen(),
+        );
+        facts.insert_known(&machine, &kernel::VENDOR, "debian".to_owned(), seen());
+        facts.insert_known(
+            &machine,
+            &kernel::FILESYSTEMS,
+            vec!["ext4".to_owned()],
+            seen(),
+        );
+        let disk = facts
+            .resolve(&sample::free_disk_target(), Scope::Device)
+            .unwrap();
+        facts.insert_known(&disk, &device::READ_ONLY, false, seen());
+        facts.insert_known(&disk, &device::SERIAL, "S1".to_owned(), seen());
+        facts.insert_known(&disk, &device::FIRMWARE, "1.2".to_owned(), seen());
+        Session::new(facts, RuleSet::builtin(), true)
+    }
+
+    /// The record, as if made on this stack.
+    fn on_this_stack(session: &Session, target: &Subject, mut record: TrialRecord) -> TrialRecord {
+        let stack = StackFingerprint::from_facts(&session.facts, target).to_string();
+        record.extent = ExtentKind::Disk;
+        record.stack = stack.lines().map(str::to_owned).collect();
+        record
+    }
+
+    fn report(session: &Session, record: &TrialRecord) -> Report {
+        let mut session = session.clone();
+        session.trials = vec![("t.json".to_owned(), record.clone())];
+        session.report()
+    }
+
+    fn first_choice(report: &Report) -> &str {
+        &report.plan(&sample::free_disk_target()).unwrap().steps[0]
+            .advice
+            .change
+            .values()[0]
+    }
+
+    fn trial_notes(report: &Report) -> String {
+        let notes: Vec<String> = report.warnings.iter().map(Note::to_string).collect();
+        notes
+            .into_iter()
+            .filter(|note| note.starts_with("the trial "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// The findings of a report without their traces.
+    fn findings_without_trace(report: &Report) -> Vec<Finding> {
+        report
+            .findings
+            .iter()
+            .map(|finding| Finding {
+                trace: None,
+                ..finding.clone()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_won_on_this_disk_is_the_first_choice_and_what_lost_stays_on_offer() {
+        let session = free_disk();
+        let target = sample::free_disk_target();
+        assert_eq!(first_choice(&session.report()), "ext4", "without a trial");
+        let won = on_this_stack(&session, &target, record(&XFS_WINS, 15));
+        let with = report(&session, &won);
+        assert_eq!(first_choice(&with), "xfs");
+        let step = &with.plan(&target).unwrap().steps[0];
+        let others: Vec<(u32, &str)> = step
+            .alternatives
+            .iter()
+            .map(|other| (other.rank, other.value.as_str()))
+            .collect();
+        assert_eq!(others, [(2, "ext4"), (2, "btrfs")], "none is called alike");
+        assert!(
+            step.rules.contains(&"trial.xfs-first".to_owned()),
+            "{:?}",
+            step.rules
+        );
+        let first = with
+            .findings
+            .iter()
+            .find(|finding| finding.rule == "trial.xfs-first")
+            .unwrap();
+        let seen = crate::rules::explain::trace_rows(first.trace.as_ref().unwrap());
+        assert!(
+            seen.iter()
+                .any(|row| row.source == "the trial recorded in t.json, measured on this disk"),
+            "the trace says where it comes from"
+        );
+        assert!(
+            trial_notes(&with)
+                .contains("ran on the disk of /dev/sdc (disk), and rules may use the result")
+        );
+
+        let mut wanting = session.clone();
+        wanting.trials = vec![("t.json".to_owned(), won)];
+        wanting
+            .choose_filesystem(&target, Some(NewFilesystem::Ext4))
+            .unwrap();
+        let wanted = wanting.report();
+        let plan = wanted.plan(&target).unwrap();
+        assert_eq!(first_choice(&wanted), "ext4");
+        assert_eq!(
+            plan.requested_filesystem().unwrap(),
+            "ext4, as requested; the first choice here is xfs"
+        );
+        let values: Vec<&str> = plan.steps[0]
+            .alternatives
+            .iter()
+            .map(|other| other.value.as_str())
+            .collect();
+        assert_eq!(values, ["xfs", "btrfs"], "each once");
+
+        let other = [XFS_WINS[1], XFS_WINS[0]]
+            .map(|(candidate, rate, flushes)| (candidate, 9_000.0 - rate, flushes));
+        let lost = on_this_stack(&session, &target, record(&other, 15));
+        let with = report(&session, &lost);
+        assert_eq!(first_choice(&with), "ext4");
+        assert!(
+            with.plan(&target).unwrap().steps[0]
+                .rules
+                .contains(&"trial.ext4-first".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_of_something_else_or_open_is_told_and_changes_nothing() {
+        let session = free_disk();
+        let target = sample::free_disk_target();
+        let won = || on_this_stack(&session, &target, record(&XFS_WINS, 15));
+        let without = session.report();
+        let check = |session: &Session, record: &TrialRecord, says: &str| {
+            let with = report(session, record);
+            assert_eq!(
+                findings_without_trace(&with),
+                findings_without_trace(&without),
+                "{says}"
+            );
+            assert!(
+                trial_notes(&with).contains(says),
+                "{says}: {}",
+                trial_notes(&with)
+            );
+        };
+        check(
+            &session,
+            &TrialRecord {
+                stack: Vec::new(),
+                ..won()
+            },
+            "ran on another stack",
+        );
+        let mut firmware = won();
+        firmware
+            .stack
+            .iter_mut()
+            .for_each(|line| *line = line.replace("firmware=1.2", "firmware=1.3"));
+        check(&session, &firmware, "firmware was 1.3 and is 1.2");
+        let mut kernel = won();
+        kernel
+            .stack
+            .iter_mut()
+            .for_each(|line| *line = line.replace("-28-", "-27-"));
+        check(&session, &kernel, "kernel.release was 6.1.0-27");
+        check(
+            &session,
+            &on_this_stack(&session, &target, record(&XFS_WINS, 9)),
+            "as it is not settled",
+        );
+        check(
+            &session,
+            &TrialRecord {
+                ending: Ending::Running,
+                ..won()
+            },
+            "did not finish",
+        );
+        let mut twin = won();
+        for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
+            if cell.runner == crate::trial::CellTarget::Twin {
+                cell.samples
+                    .iter_mut()
+                    .for_each(|sample| sample.seconds *= 2.0);
+            }
+        }
+        check(&session, &twin, "the trial was inconclusive");
+        let in_a_directory = TrialRecord {
+            extent: ExtentKind::Loop,
+            ..won()
+        };
+        check(
+            &session,
+            &in_a_directory,
+            "no target here to compare it with",
+        );
+
+        let capture = Session {
+            live: false,
+            ..session.clone()
+        };
+        let without = capture.report();
+        let with = report(&capture, &won());
+        assert_eq!(
+            findings_without_trace(&with),
+            findings_without_trace(&without)
+        );
+        assert!(trial_notes(&with).contains("this is a capture"));
+    }
+
+    /// Two disks of a host without serial numbers look alike.
+    #[test]
+    fn a_disk_without_a_name_of_its_own_is_never_this_disk() {
+        let mut session = free_disk();
+        let target = sample::free_disk_target();
+        let disk = session.facts.resolve(&target, Scope::Device).unwrap();
+        session.facts.insert(
+            &disk,
+            &device::SERIAL,
+            Reading::unknown(UnknownReason::Absent, "serial"),
+        );
+        let with = report(
+            &session,
+            &on_this_stack(&session, &target, record(&XFS_WINS, 15)),
+        );
+        assert_eq!(first_choice(&with), "ext4");
+        assert!(
+            trial_notes(&with).contains("sdc reports neither a serial number nor a WWN"),
+            "{}",
+            trial_notes(&with)
+        );
+    }
+
+    #[test]
+    fn of_several_the_last_that_answers_counts() {
+        let mut session = free_disk();
+        let target = sample::free_disk_target();
+        let [won, mut open] =
+            [15, 9].map(|blocks| on_this_stack(&session, &target, record(&XFS_WINS, blocks)));
+        open.started = "2026-11-26T08:00:00Z".to_owned();
+        session.trials = vec![("open.json".to_owned(), open), ("t.json".to_owned(), won)];
+        let (facts, _) = session.conclusions();
+        assert_eq!(facts.value(&target, &trial::SETTLED), Some(true));
+        assert_eq!(
+            facts.value(&target, &trial::BEST),
+            Some(vec![TrialFilesystem::Xfs])
+        );
+        assert_eq!(
+            facts.value(&target, &trial::SLOWER),
+            Some(vec![TrialFilesystem::Ext4]),
+            "nobarrier is no choice"
+        );
+        assert!(
+            facts
+                .rows_of(&target)
+                .filter(|row| row.fact.starts_with("trial."))
+                .all(|row| {
+                    row.reading
+                        .source()
+                        .is_none_or(|source| !source.is_evidence())
+                })
+        );
+    }
+
+    #[test]
+    fn a_method_that_won_on_the_first_choice_is_advised_for_a_new_server() {
+        let session = free_disk();
+        let target = sample::free_disk_target();
+        let with_method = |factor: f64| {
+            let mut both = record(&XFS_WINS, 15);
+            both.loads.push(TrialLoad {
+                clients: 1,
+                shape: CommitShape::OpenDatasync,
+            });
+            for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
+                let mut more = cell.samples[0];
+                more.seconds /= factor;
+                cell.samples.push(more);
+            }
+            report(&session, &on_this_stack(&session, &target, both))
+        };
+        let applies = |report: &Report, rule: &str| {
+            report
+                .findings
+                .iter()
+                .any(|one| one.rule == rule && one.outcome == Outcome::Applies)
+        };
+        assert!(applies(&with_method(1.3), "trial.sync-method"));
+        assert!(applies(&with_method(1.0), "trial.sync-method-default"));
+        let neither = report(
+            &session,
+            &on_this_stack(&session, &target, record(&XFS_WINS, 15)),
+        );
+        assert!(
+            !applies(&neither, "trial.sync-method")
+                && !applies(&neither, "trial.sync-method-default")
+        );
+    }
+}

@@ -1,0 +1,414 @@
+//! The file system that the user chooses for a free disk, and why one cannot be created there.
+//!
+//! The choice is among what rules offer and tables accept, with the same checks as without it.
+
+use super::Session;
+use crate::compat;
+use crate::facts::catalog::target::{KIND, TargetKind};
+use crate::facts::{FactSet, Subject};
+use crate::report::DeviceContent;
+use crate::rules::{self, EvaluationOptions, Outcome, Rule, explain};
+use crate::settings::{NewFilesystem, SettingKind};
+
+impl Session {
+    /// Uses this file system for a target in all further reports; `None` restores the recommended
+    /// one. The error gives the reason and keeps the previous choice.
+    pub fn choose_filesystem(
+        &mut self,
+        target: &Subject,
+        filesystem: Option<NewFilesystem>,
+    ) -> Result<(), String> {
+        let Some(filesystem) = filesystem else {
+            self.wanted.remove(target);
+            return Ok(());
+        };
+        let (facts, _) = self.conclusions();
+        let refused =
+            occupied_reason(&facts, target).or_else(|| self.refusal(&facts, target, filesystem));
+        if let Some(why) = refused {
+            return Err(format!(
+                "{filesystem} cannot be created on {}: {why}",
+                target.name()
+            ));
+        }
+        self.wanted.insert(target.clone(), filesystem);
+        Ok(())
+    }
+
+    /// Why a file system cannot be created on a free disk: the kernel, the tool, or a condition of
+    /// the rule that offers it.
+    pub(super) fn refusal(
+        &self,
+        facts: &FactSet,
+        target: &Subject,
+        filesystem: NewFilesystem,
+    ) -> Option<String> {
+        if let Err(why) = compat::can_make(filesystem, facts) {
+            return Some(why);
+        }
+        let offers =
+            |rule: &&Rule| rule.offers_choice(SettingKind::Filesystem, filesystem.as_str());
+        let mut because = None;
+        for rule in self.rules.rules().iter().filter(offers) {
+            match rule_objection(rule, facts, target, self.live) {
+                None => return None,
+                Some(why) => drop(because.get_or_insert(why)),
+            }
+        }
+        because.or_else(|| Some("No rule offers it here.".to_owned()))
+    }
+}
+
+/// Why a target cannot get a new file system; `None` for a free disk.
+fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
+    match facts.value(target, &KIND) {
+        Some(TargetKind::Device) => {
+            let content = DeviceContent::from_facts(facts, target);
+            (!content.is_available()).then(|| content.evidence_text())
+        }
+        Some(TargetKind::Directory | TargetKind::Created) => {
+            Some("It is a directory; a file system needs a free device.".to_owned())
+        }
+        None => Some("It is unknown whether this is a device.".to_owned()),
+    }
+}
+
+/// Why a rule does not apply to a target; `None` if it does.
+fn rule_objection(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
+    let finding = rules::evaluate_rule(
+        rule,
+        facts,
+        target,
+        EvaluationOptions { live, traced: true },
+    );
+    let tests = finding
+        .trace
+        .as_deref()
+        .map(explain::deciding_tests)
+        .unwrap_or_default()
+        .join("; ");
+    match finding.outcome {
+        Outcome::Applies => None,
+        Outcome::DoesNotApply => Some(format!("Rule {} requires: {tests}.", rule.id)),
+        Outcome::Undecided { .. } => Some(format!("Rule {} is undecided: {tests}.", rule.id)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::catalog::{device, host, kernel};
+    use crate::facts::{Reading, Source, UnknownReason};
+    use crate::report::{Format, Plan, Report, sample};
+    use crate::rules::RuleSet;
+    use crate::settings::NewFilesystem::{Btrfs, Ext4, Xfs, Zfs};
+    use crate::version::Version;
+
+    /// A free disk on Debian with OpenZFS loaded.
+    fn free_disk() -> Session {
+        let mut facts = sample::free_disk().facts;
+        let machine = Subject::host();
+        let loaded = ["ext4", "zfs"].map(str::to_owned).to_vec();
+        facts.insert_known(
+            &machine,
+            &kernel::FILESYSTEMS,
+            loaded,
+            Source::file("/proc/filesystems"),
+        );
+        facts.insert_known(
+            &machine,
+            &kernel::VERSION,
+            Version::parse("6.1.0-28-amd64").unwrap(),
+            Source::call("uname"),
+        );
+        facts.insert_known(
+            &machine,
+            &kernel::VENDOR,
+            "debian".to_owned(),
+            Source::call("uname"),
+        );
+        let disk = facts
+            .resolve(&sample::free_disk_target(), crate::facts::Scope::Device)
+            .unwrap();
+        facts.insert_known(
+            &disk,
+            &device::READ_ONLY,
+            false,
+            Source::file("/sys/class/block/sdc/ro"),
+        );
+        Session::new(facts, RuleSet::builtin(), true)
+    }
+
+    fn disk(session: &Session) -> Subject {
+        session
+            .facts
+            .resolve(&sample::free_disk_target(), crate::facts::Scope::Device)
+            .unwrap()
+    }
+
+    fn plan_for_disk(report: &Report) -> &Plan {
+        report.plan(&sample::free_disk_target()).unwrap()
+    }
+
+    fn steps(plan: &Plan) -> Vec<(&'static str, Vec<String>)> {
+        let one = |step: &crate::report::Step| {
+            (
+                step.advice.setting.name,
+                step.advice.change.values().to_vec(),
+            )
+        };
+        plan.steps.iter().map(one).collect()
+    }
+
+    #[test]
+    fn the_wish_selects_its_own_plan_and_says_what_the_first_choice_is() {
+        let mut session = free_disk();
+        let without = session.report();
+        assert_eq!(plan_for_disk(&without).requested_filesystem(), None);
+        for filesystem in NewFilesystem::ALL {
+            session
+                .choose_filesystem(&sample::free_disk_target(), Some(filesystem))
+                .unwrap();
+            let report = session.report();
+            let plan = plan_for_disk(&report);
+            let first = &plan.steps[0];
+            assert_eq!(first.advice.change.values(), [filesystem.as_str()]);
+            assert_eq!(first.alternatives.len(), 3, "{:?}", first.alternatives);
+            let wish = plan.requested_filesystem().unwrap();
+            let told = if filesystem == Ext4 {
+                "the first choice here too"
+            } else {
+                "the first choice here is ext4"
+            };
+            assert_eq!(wish, format!("{filesystem}, as requested; {told}"));
+            let noatime = steps(plan).iter().any(|(name, words)| {
+                *name == "mount.options" && words.contains(&"noatime".to_owned())
+            });
+            assert_eq!(
+                noatime,
+                filesystem != Zfs,
+                "in the first line, so that none is needed later"
+            );
+            assert!(
+                plan.options.is_empty(),
+                "its mount options are part of the plan: {:?}",
+                plan.options
+            );
+            for format in [Format::Text, Format::Json, Format::Markdown] {
+                let document = format.render(&report).unwrap();
+                let words = document.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(words.contains(&wish) || format == Format::Json, "{words}");
+                assert!(
+                    words.contains("first choice here") || words.contains("\"wanted\": true"),
+                    "{words}"
+                );
+            }
+        }
+        session
+            .choose_filesystem(&sample::free_disk_target(), None)
+            .unwrap();
+        assert_eq!(
+            steps(plan_for_disk(&session.report())),
+            steps(plan_for_disk(&without)),
+            "the wish is taken back"
+        );
+    }
+
+    #[test]
+    fn script_and_lines_follow_the_wish() {
+        let mut session = free_disk();
+        for (filesystem, makes, line) in [
+            (
+                Ext4,
+                "mkfs.ext4 -m 1 ",
+                "ext4 noatime,errors=remount-ro 0 2",
+            ),
+            (Xfs, "mkfs.xfs ", "xfs noatime 0 0"),
+            (Btrfs, "mkfs.btrfs ", "btrfs noatime 0 0"),
+        ] {
+            session
+                .choose_filesystem(&sample::free_disk_target(), Some(filesystem))
+                .unwrap();
+            let report = session.report();
+            let script = Format::Script.render(&report).unwrap();
+            assert!(
+                script.lines().any(|line| line.starts_with(makes)),
+                "{script}"
+            );
+            assert!(
+                script.contains(&format!("$MOUNTPOINT {line}\"\n")),
+                "{script}"
+            );
+            let nocow = script
+                .lines()
+                .any(|line| line.trim() == "chattr +C \"$directory\"");
+            assert_eq!(
+                nocow && script.contains("Trade-off: No data checksums"),
+                filesystem == Btrfs,
+                "{script}"
+            );
+            let document = Format::Fstab.render(&report).unwrap();
+            assert!(document.contains("as requested"), "{document}");
+            assert!(
+                document.contains(&format!(" --fs {filesystem} --format script")),
+                "{document}"
+            );
+            let fstab = Format::Fstab.render(&report).unwrap();
+            assert!(fstab.contains(&format!("/MOUNT/POINT {line}\n")), "{fstab}");
+            let conf = Format::Conf.render(&report).unwrap();
+            assert_eq!(
+                conf.contains("# data_checksums: on"),
+                filesystem == Btrfs,
+                "{conf}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_zfs_there_are_comments_marked_as_unverified() {
+        let mut session = free_disk();
+        session
+            .choose_filesystem(&sample::free_disk_target(), Some(Zfs))
+            .unwrap();
+        let report = session.report();
+        let script = Format::Script.render(&report).unwrap();
+        let (head, part) = script.split_once("# ==== ").unwrap();
+        assert!(!head.contains("zpool"), "{head}");
+        let active: Vec<&str> = part
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with('#'))
+            .collect();
+        assert!(
+            active
+                .iter()
+                .all(|line| line.is_empty() || *line == "exit 0"),
+            "{active:#?}"
+        );
+        let made = part
+            .lines()
+            .filter(|line| line.contains("zpool create") || line.contains("zfs create"));
+        assert_eq!(
+            made.filter(|line| line.contains("   # unverified")).count(),
+            2,
+            "{part}"
+        );
+        let document = Format::Fstab.render(&report).unwrap();
+        assert!(
+            document.contains("zpool creates ZFS") && !document.contains("UUID="),
+            "{document}"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_refused_with_its_reason_and_changes_nothing() {
+        let target = sample::free_disk_target();
+        let seen = || Source::call("test");
+        let refused = |change: &dyn Fn(&mut Session), filesystem, says: &str| {
+            let mut session = free_disk();
+            change(&mut session);
+            let plan = plan_for_disk(&session.report()).clone();
+            let why = session
+                .choose_filesystem(&target, Some(filesystem))
+                .unwrap_err();
+            assert!(why.contains(says) && why.contains(target.name()), "{why}");
+            let mut after = plan_for_disk(&session.report()).clone();
+            assert_eq!(after, plan, "{why}");
+            // The same if it was chosen before it became impossible.
+            session.wanted.insert(target.clone(), filesystem);
+            after = plan_for_disk(&session.report()).clone();
+            assert_eq!(steps(&after), steps(&plan), "{why}");
+        };
+        refused(
+            &|session| {
+                session
+                    .facts
+                    .insert_known(&disk(session), &device::SIZE, 100 << 20, seen());
+            },
+            Xfs,
+            "device.size is at least 300 MiB",
+        );
+        refused(
+            &|session| {
+                session
+                    .facts
+                    .insert_known(&disk(session), &device::READ_ONLY, true, seen());
+            },
+            Ext4,
+            "device.read_only is no",
+        );
+        refused(
+            &|session| {
+                session
+                    .facts
+                    .insert(&disk(session), &device::READ_ONLY, Reading::not_collected());
+            },
+            Ext4,
+            "is undecided",
+        );
+        refused(
+            &|session| {
+                session.facts.insert_known(
+                    &disk(session),
+                    &device::CONTENT,
+                    device::Content::Holds,
+                    seen(),
+                );
+            },
+            Btrfs,
+            "This device holds",
+        );
+        refused(
+            &|session| {
+                session.facts.insert(
+                    &disk(session),
+                    &device::CONTENT,
+                    Reading::unknown(UnknownReason::Denied, "it"),
+                );
+            },
+            Btrfs,
+            "It is unknown whether it holds anything",
+        );
+        refused(
+            &|session| {
+                session
+                    .facts
+                    .insert_known(&target, &KIND, TargetKind::Directory, seen());
+            },
+            Btrfs,
+            "It is a directory",
+        );
+        let absent = || Reading::unknown(UnknownReason::Absent, "mkfs.btrfs --version");
+        refused(
+            &|session| {
+                session
+                    .facts
+                    .insert(&Subject::host(), &host::BTRFSPROGS, absent());
+            },
+            Btrfs,
+            "install btrfs-progs",
+        );
+        refused(
+            &|session| {
+                let loaded = vec!["ext4".to_owned()];
+                session
+                    .facts
+                    .insert_known(&Subject::host(), &kernel::FILESYSTEMS, loaded, seen());
+            },
+            Zfs,
+            "modprobe zfs",
+        );
+        refused(
+            &|session| {
+                session.facts.insert_known(
+                    &Subject::host(),
+                    &kernel::VENDOR,
+                    "el9".to_owned(),
+                    seen(),
+                );
+            },
+            Btrfs,
+            "RHEL 9 has no btrfs",
+        );
+    }
+}

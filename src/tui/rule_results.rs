@@ -1,0 +1,104 @@
+//! The result of every rule for one target and the host, computed once when the report or the
+//! target changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::facts::{Scope, Subject};
+use crate::report::Report;
+use crate::rules::{Finding, Level, Outcome};
+
+#[derive(Clone, Debug)]
+pub struct RuleResults {
+    pub rule: String,
+    /// Indices of its findings in the report, applying ones before undecided ones.
+    pub findings: Vec<usize>,
+    /// Subjects to which it does not apply.
+    pub unaffected: Vec<Subject>,
+    /// The strongest of its results.
+    pub result: RuleResult,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleResult {
+    /// It applies to a subject.
+    Applies,
+    /// It applies to none, and is undecided for at least one.
+    Undecided,
+    /// It applies to none of its subjects.
+    DoesNotApply,
+    /// There is no subject of its kind here.
+    NoSubject,
+}
+
+impl RuleResult {
+    /// In the order of the screen.
+    pub const ALL: [Self; 4] = [
+        Self::Applies,
+        Self::Undecided,
+        Self::DoesNotApply,
+        Self::NoSubject,
+    ];
+
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Applies => "applies",
+            Self::Undecided => "undecided",
+            Self::DoesNotApply => "does not apply",
+            Self::NoSubject => "not applicable here",
+        }
+    }
+}
+
+impl RuleResults {
+    pub fn findings_in<'r>(&'r self, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
+        self.findings
+            .iter()
+            .filter_map(|at| report.findings.get(*at))
+    }
+}
+
+/// The results of every rule: applying ones first, then undecided ones, each by level; the rest in
+/// the order of the rules.
+pub fn rule_results(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleResults> {
+    let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut all: Vec<RuleResults> = Vec::with_capacity(report.rules.len());
+    for (at, finding) in report.findings.iter().enumerate() {
+        if finding.subject.scope() == Scope::Host || about.contains(&finding.subject) {
+            findings.entry(&finding.rule).or_default().push(at);
+        }
+    }
+    let host = Subject::host();
+    for tally in &report.rules {
+        let findings = findings.remove(tally.rule.as_str()).unwrap_or_default();
+        let concerned = std::iter::once(&host).chain(about);
+        let not = concerned.filter(|subject| tally.does_not_apply.binary_search(subject).is_ok());
+        let not: Vec<Subject> = not.cloned().collect();
+        let applies = |at: &usize| {
+            report
+                .findings
+                .get(*at)
+                .is_some_and(|f| f.outcome == Outcome::Applies)
+        };
+        let came_to = match (findings.is_empty(), not.is_empty()) {
+            (false, _) if findings.iter().any(applies) => RuleResult::Applies,
+            (false, _) => RuleResult::Undecided,
+            (true, false) => RuleResult::DoesNotApply,
+            (true, true) => RuleResult::NoSubject,
+        };
+        all.push(RuleResults {
+            rule: tally.rule.clone(),
+            findings,
+            unaffected: not,
+            result: came_to,
+        });
+    }
+    let level = |judged: &RuleResults| {
+        judged
+            .findings_in(report)
+            .map(|finding| finding.level)
+            .max()
+            .unwrap_or(Level::Keep)
+    };
+    all.sort_by_key(|judged| (judged.result, std::cmp::Reverse(level(judged))));
+    all
+}

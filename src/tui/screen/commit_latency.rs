@@ -1,0 +1,375 @@
+//! Commit latency: each method with its interval on a common logarithmic axis and its comparison;
+//! below each, its figures. Shared by the overview and the probe screen.
+
+use ratatui::text::{Line, Span};
+
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::measure::{Estimate, Latencies, Measurement, MethodResult, comparison_label, sentence};
+use crate::report::Report;
+use crate::report::axis::Axis;
+use crate::report::latency::{has_no_flushes, sync_method_in_force};
+use crate::report::view::latency as latency_view;
+use crate::report::view::wording::count_noun;
+use crate::text::{group_digits, micros_or_dash};
+use crate::tui::data::Data;
+use crate::tui::page::{Block, EnterEffect, Page, PageState};
+use crate::tui::screen::details::Details;
+use crate::tui::theme::{TextRole, Theme};
+use crate::tui::widgets::{axis, interval, text};
+
+/// In fewer columns intervals are not drawn.
+const MIN_FIELD: usize = 12;
+/// Columns for name, median, p99, and back-to-back median.
+const NAME: usize = 13;
+const MEDIAN: usize = 8;
+const TAIL: usize = 8;
+const BACK_TO_BACK: usize = 12;
+const GAP: usize = 2;
+
+/// The measurement of the chosen target, with its time.
+pub fn shown_measurement(data: &Data) -> Option<(&Measurement, String)> {
+    let live = data
+        .running_measurement()
+        .map(|live| (live, "measuring …".to_owned()));
+    live.or_else(|| {
+        data.measurement()
+            .map(|done| (done, format!("measured {}", done.when)))
+    })
+}
+
+/// How to measure, or why it is impossible.
+pub fn how_to_measure(data: &Data) -> (String, TextRole) {
+    match data.check_measurable() {
+        Ok(()) => (
+            "press p to measure (asks first)".to_owned(),
+            TextRole::Plain,
+        ),
+        Err(why) => (why.to_owned(), TextRole::Dim),
+    }
+}
+
+/// Commit latency, in a sentence.
+pub fn summary(data: &Data, report: &Report, measurement: &Measurement) -> String {
+    let target = report.targets.get(data.focus.position);
+    let Some(says) = target.and_then(|target| latency_view::latency_text(report, target)) else {
+        return sentence(
+            measurement,
+            sync_method_in_force(report, data.focus.cluster.as_ref()),
+        );
+    };
+    match latency_view::caveats(measurement).len() {
+        0 => says,
+        doubts => format!("{says}; {}", count_noun(doubts, "caveat")),
+    }
+}
+
+/// The methods in narrow rows: median and interval.
+pub fn narrow_rows(
+    data: &Data,
+    report: &Report,
+    measurement: &Measurement,
+    room: usize,
+) -> Vec<Line<'static>> {
+    let table = MethodTable {
+        data,
+        report,
+        measurement,
+        room,
+    };
+    let Chart { rows, axis, .. } = table.chart(true);
+    table
+        .warning_lines()
+        .into_iter()
+        .chain(rows)
+        .chain(axis)
+        .collect()
+}
+
+/// Each method in a row, after a warning if flushes are not durable.
+pub struct MethodTable<'a> {
+    pub data: &'a Data,
+    pub report: &'a Report,
+    pub measurement: &'a Measurement,
+    pub room: usize,
+}
+
+impl MethodTable<'_> {
+    /// Adds the table; `enter` maps the name of a row to the effect of Enter.
+    pub fn add(&self, page: &mut Page, state: &PageState, enter: impl Fn(String) -> EnterEffect) {
+        let Chart { head, rows, axis } = self.chart(false);
+        page.text(self.warning_lines().into_iter().chain([head]).collect());
+        for (row, line) in self.measurement.server_rows_with_errors().zip(rows) {
+            let key = format!("method {}", row.method.name());
+            let enter = enter(key.clone());
+            let mut lines = vec![line];
+            if enter == EnterEffect::Unfold && state.is_unfolded(&key) {
+                lines.extend(self.detail_lines(row));
+            }
+            page.blocks
+                .push(Block::item(key, enter, lines).with_issue(row.error.is_some()));
+        }
+        page.text(axis);
+    }
+
+    /// A warning if the figures are not those of durable commits.
+    fn warning_lines(&self) -> Vec<Line<'static>> {
+        if !flushes_are_suppressed(self.data, self.report) {
+            return Vec::new();
+        }
+        let doubt = self.data.theme.style(TextRole::Doubt);
+        text::wrap(latency_view::WITHOUT_FLUSHES, self.room)
+            .into_iter()
+            .map(|row| Line::styled(row, doubt))
+            .collect()
+    }
+
+    fn chart(&self, is_brief: bool) -> Chart {
+        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        chart(
+            self.measurement,
+            in_force,
+            self.data.theme,
+            self.room,
+            is_brief,
+        )
+    }
+
+    /// All figures of a method, and their source.
+    fn detail_lines(&self, row: &MethodResult) -> Vec<Line<'static>> {
+        let mut details = Details::new(self.data.theme, self.room.saturating_sub(2));
+        details.field(
+            "source",
+            &format!(
+                "{}, {}",
+                latency_view::HEADING,
+                latency_view::measurement_lead(self.measurement)
+            ),
+        );
+        if let Some(error) = &row.error {
+            details.field("failed", error);
+        } else {
+            let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+            let figures = latency_view::method_row(self.measurement, row, in_force);
+            let figures = latency_view::COLUMNS
+                .iter()
+                .zip(&figures)
+                .map(|(name, says)| (*name, says.as_str()));
+            let fields: Vec<(&str, &str)> = figures
+                .skip(1)
+                .filter(|(name, says)| !name.is_empty() && *says != "–")
+                .collect();
+            details.fields(&fields);
+            let counted = |of: &Latencies| format!("{} commits", group_digits(of.samples));
+            for (name, latencies) in [("paced", &row.paced), ("back to back", &row.back_to_back)] {
+                if let Some(of) = latencies {
+                    details.field(name, &counted(of));
+                }
+            }
+        }
+        let beside = self
+            .measurement
+            .comparisons
+            .iter()
+            .find(|one| one.method == row.method);
+        if let Some(comparison) = beside {
+            let Estimate { value, low, high } = comparison.gain_percent;
+            let against = comparison.against.name();
+            let says =
+                format!("{against}: {value:.1} % less, 99 % interval {low:.1} – {high:.1} %");
+            details.field("against", &says);
+        }
+        details.gap();
+        details.indented()
+    }
+}
+
+pub fn caveats(details: &mut Details, measurement: &Measurement) {
+    for says in latency_view::caveats(measurement) {
+        details.field("caveat", &says);
+    }
+}
+
+/// Whether flushes never reach the disk, so that no figure is that of a durable commit.
+fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
+    data.focus
+        .target
+        .as_ref()
+        .is_some_and(|target| has_no_flushes(report, target))
+}
+
+/// A table of methods: header, one line each, and the axis of the intervals.
+struct Chart {
+    head: Line<'static>,
+    rows: Vec<Line<'static>>,
+    axis: Vec<Line<'static>>,
+}
+
+/// Column widths: the field for intervals (0 if it does not fit) and the remark at the end of a
+/// row.
+struct ChartColumns {
+    field: usize,
+    remark: usize,
+    is_brief: bool,
+}
+
+impl ChartColumns {
+    fn new(room: usize, said: usize, is_brief: bool) -> Self {
+        let figures = if is_brief {
+            0
+        } else {
+            GAP + TAIL + GAP + BACK_TO_BACK
+        };
+        let rest = room.saturating_sub(NAME + GAP + MEDIAN + GAP + figures);
+        // One column always remains for the mark of the method in force.
+        let said = if is_brief || rest.saturating_sub(said + GAP) < MIN_FIELD * 2 {
+            1
+        } else {
+            said
+        };
+        let field = rest.saturating_sub(said + GAP);
+        Self {
+            field: if field < MIN_FIELD { 0 } else { field.min(60) },
+            remark: said,
+            is_brief,
+        }
+    }
+
+    const FIELD_START: usize = NAME + GAP + MEDIAN + GAP;
+}
+
+fn chart(
+    measurement: &Measurement,
+    in_force: Option<WalSyncMethod>,
+    theme: Theme,
+    room: usize,
+    is_brief: bool,
+) -> Chart {
+    let methods: Vec<&MethodResult> = measurement.server_rows_with_errors().collect();
+    let longest = methods
+        .iter()
+        .map(|row| text::width(&remark(measurement, row, in_force)))
+        .max();
+    let widths = ChartColumns::new(room, longest.unwrap_or_default(), is_brief);
+    let measured = methods.iter().filter(|row| row.error.is_none());
+    let axis = Axis::spanning(
+        measured
+            .filter_map(|row| row.paced.as_ref())
+            .map(|of| (of.median_us.low, of.median_us.high)),
+    );
+    let axis = axis.and_then(|axis| Some((axis, axis::lines(&axis, widths.field)?)));
+    let drawn = methods.iter().map(|row| {
+        let is_in_force = measurement.is_in_force(row, in_force);
+        let said = match widths.remark {
+            1 if is_in_force => "◂".to_owned(),
+            1 => String::new(),
+            _ => remark(measurement, row, in_force),
+        };
+        method_line(
+            row,
+            axis.as_ref().map(|(axis, _)| axis),
+            &widths,
+            (is_in_force, &said),
+            theme,
+        )
+    });
+    let rows = drawn.collect();
+    let dim = theme.style(TextRole::Dim);
+    let left = text::blank(ChartColumns::FIELD_START);
+    let scale = axis.iter().flat_map(|(_, lines)| lines);
+    let scale = scale
+        .map(|row| Line::styled(format!("{left}{}", row.trim_end()), dim))
+        .collect();
+    let field = if widths.field > 0 {
+        text::pad("  95 % interval", widths.field + GAP)
+    } else {
+        String::new()
+    };
+    let figures = if is_brief {
+        String::new()
+    } else {
+        format!(
+            "{:>TAIL$}{:>width$}",
+            "p99",
+            "back to back",
+            width = GAP + BACK_TO_BACK
+        )
+    };
+    let head = format!(
+        "{}{:>MEDIAN$}{}{field}{figures}",
+        text::blank(NAME + GAP),
+        "median",
+        text::blank(GAP)
+    );
+    Chart {
+        head: Line::styled(head, dim),
+        rows,
+        axis: scale,
+    }
+}
+
+fn method_line(
+    row: &MethodResult,
+    axis: Option<&Axis>,
+    widths: &ChartColumns,
+    (is_in_force, said): (bool, &str),
+    theme: Theme,
+) -> Line<'static> {
+    let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
+    let name = text::pad(row.method.name(), NAME + GAP);
+    let mut spans = vec![Span::styled(
+        name,
+        if is_in_force {
+            theme.style(TextRole::Heading)
+        } else {
+            plain
+        },
+    )];
+    if let Some(error) = &row.error {
+        spans.push(Span::styled(error.clone(), theme.style(TextRole::Doubt)));
+        return Line::from(spans);
+    }
+    spans.push(Span::raw(format!(
+        "{:>MEDIAN$}{}",
+        micros_or_dash(row.median_us()),
+        text::blank(GAP)
+    )));
+    if widths.field > 0 {
+        let paced = axis.zip(row.paced.as_ref());
+        let bar = paced.map(|(axis, paced)| interval::bar(paced.median_us, axis, widths.field));
+        let bar = bar.unwrap_or_else(|| text::blank(widths.field));
+        spans.push(Span::styled(
+            format!("{bar}{}", text::blank(GAP)),
+            theme.style(TextRole::Accent),
+        ));
+    }
+    if !widths.is_brief {
+        let p99 = micros_or_dash(row.p99_us());
+        let loops = micros_or_dash(row.back_to_back_us());
+        spans.push(Span::styled(
+            format!("{p99:>TAIL$}{loops:>width$}", width = GAP + BACK_TO_BACK),
+            dim,
+        ));
+        spans.push(Span::raw(text::blank(GAP)));
+    }
+    spans.push(Span::styled(said.to_owned(), plain));
+    Line::from(spans)
+}
+
+/// The remark at the end of a row.
+fn remark(
+    measurement: &Measurement,
+    row: &MethodResult,
+    in_force: Option<WalSyncMethod>,
+) -> String {
+    let comparison = comparison_label(measurement, row);
+    let setting = measurement.log.setting(row.method).unwrap_or_default();
+    let mark = if measurement.is_in_force(row, in_force) {
+        "◂ in force"
+    } else {
+        ""
+    };
+    let parts = [comparison.as_str(), setting, mark]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("  ")
+}

@@ -1,0 +1,121 @@
+//! The names of functions, types and modules: no listed word is a whole name, because nobody can
+//! guess from it what the item returns or does. CONTRIBUTING gives the reasons.
+
+use std::fs;
+use std::path::Path;
+
+use proc_macro2::Ident;
+use syn::visit::{self, Visit};
+
+use crate::files::Source;
+
+/// The words: the first column of the table in CONTRIBUTING.
+fn listed() -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
+    let text = fs::read_to_string(path).unwrap();
+    let section = text
+        .split("\n## ")
+        .find(|section| section.starts_with("Words that are no names"))
+        .expect("CONTRIBUTING has a section `Words that are no names`");
+    section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| "))
+        .skip(1)
+        .filter_map(|row| row.split('|').next())
+        .flat_map(|words| words.split(','))
+        .map(|word| word.trim().to_owned())
+        .collect()
+}
+
+struct Names<'f> {
+    file: &'f str,
+    words: &'f [String],
+    found: Vec<String>,
+}
+
+impl Names<'_> {
+    fn check(&mut self, kind: &str, name: &Ident) {
+        let whole = name.to_string();
+        if self.words.contains(&whole.to_lowercase()) {
+            let line = name.span().start().line;
+            self.found
+                .push(format!("{}:{line}: {kind} {whole}", self.file));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Names<'_> {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.check("fn", &item.sig.ident);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        self.check("fn", &item.sig.ident);
+        visit::visit_trait_item_fn(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        // The names of a trait's functions are checked where it is defined.
+        if item.trait_.is_none() {
+            for each in &item.items {
+                if let syn::ImplItem::Fn(function) = each {
+                    self.check("fn", &function.sig.ident);
+                }
+            }
+        }
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.check("struct", &item.ident);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.check("enum", &item.ident);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.check("type", &item.ident);
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        self.check("trait", &item.ident);
+        visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.check("mod", &item.ident);
+        visit::visit_item_mod(self, item);
+    }
+}
+
+fn found(file: &str, syntax: &syn::File, words: &[String]) -> Vec<String> {
+    let mut names = Names {
+        file,
+        words,
+        found: Vec::new(),
+    };
+    names.visit_file(syntax);
+    names.found
+}
+
+#[test]
+fn names_are_recognised() {
+    let source = "mod way { struct Told; impl Told { fn of() {} fn offset() {} } } impl T for U { fn said() {} }";
+    let words = ["way", "told", "of", "said"].map(str::to_owned);
+    assert_eq!(
+        found("f", &syn::parse_str(source).unwrap(), &words),
+        ["f:1: mod way", "f:1: struct Told", "f:1: fn of"]
+    );
+}
+
+pub fn none_is_a_listed_word(sources: &[Source]) {
+    let words = listed();
+    assert!(words.len() >= 30, "only {words:?}");
+    let all: Vec<String> = sources
+        .iter()
+        .flat_map(|source| found(&source.name, &source.syntax, &words))
+        .collect();
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
