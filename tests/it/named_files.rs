@@ -127,7 +127,9 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
         if !refused || says.lines().count() != 1 || !says.contains("silent-pipe") {
             wrong.push(format!("{line}: {:?} {says}", output.status));
         }
-        silent += usize::from(says.contains("no data came through this pipe within 10 s"));
+        silent += usize::from(
+            says.contains("no data came through this pipe within 10 s; write it to a file"),
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(silent > 15, "{silent}");

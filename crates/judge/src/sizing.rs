@@ -239,7 +239,7 @@ fn round_up(bytes: f64) -> u64 {
     size
 }
 
-fn whole_bytes(figure: f64) -> u64 {
+fn saturating_bytes(figure: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

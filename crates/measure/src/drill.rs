@@ -14,7 +14,7 @@ mod page {
     /// Makes page `number` of a run.
     pub fn fill_page(page: &mut [u8], run: u64, number: u64) {
         for (place, word) in (0..).zip(page.chunks_exact_mut(8)) {
-            word.copy_from_slice(&page_word(place, run, number).to_le_bytes());
+            word.copy_from_slice(&expected_u64(place, run, number).to_le_bytes());
         }
     }
 
@@ -29,12 +29,12 @@ mod page {
         let number = word(16)?;
         let whole = (0..)
             .zip(page.chunks_exact(8))
-            .all(|(place, word)| word == page_word(place, run, number).to_le_bytes());
+            .all(|(place, word)| word == expected_u64(place, run, number).to_le_bytes());
         (page.len() == PAGE_BYTES && whole).then_some(number)
     }
 
     /// After the head, a word depends on place, run and number alone (SplitMix64's finisher).
-    fn page_word(place: u64, run: u64, number: u64) -> u64 {
+    fn expected_u64(place: u64, run: u64, number: u64) -> u64 {
         match place {
             0 => MAGIC,
             1 => run,

@@ -219,7 +219,7 @@ mod result {
 
     impl LoadResult {
         /// Numbers in the record of these places in the ranking.
-        pub fn candidates_at(&self, places: &[usize]) -> Vec<usize> {
+        pub fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
             places
                 .iter()
                 .filter_map(|place| self.ranked.get(*place).copied())
@@ -290,7 +290,9 @@ mod result {
                 .filter(|result| result.load.is_deciding());
             let winners: Vec<Option<usize>> = deciding
                 .map(|result| match result.comparison.outcome() {
-                    TrialOutcome::Best(place) => result.candidates_at(&[place]).first().copied(),
+                    TrialOutcome::Best(place) => {
+                        result.candidate_indices(&[place]).first().copied()
+                    }
                     TrialOutcome::TooFewBlocks
                     | TrialOutcome::Inconclusive
                     | TrialOutcome::Equivalent(_)

@@ -226,7 +226,7 @@ pub mod shell {
 
     /// A name as facts show it, as one word. `None` for a name that cannot be displayed, because it
     /// cannot be pasted either.
-    pub fn shell_word(shown: &str) -> Option<String> {
+    pub fn quote_name(shown: &str) -> Option<String> {
         quote(&decoded_name(shown)?)
     }
 
@@ -269,7 +269,7 @@ pub mod shell {
         use crate::deadline::CommandInTime as _;
 
         /// The words that a shell reads, each ended by a NUL.
-        fn shell_words(words: &[String]) -> Vec<u8> {
+        fn shell_parse(words: &[String]) -> Vec<u8> {
             let script = format!("printf '%s\\0' {}", words.join(" "));
             let shell = Command::new("/bin/sh")
                 .args(["-c", &script])
@@ -292,32 +292,32 @@ pub mod shell {
             ) {
                 let shown = names.iter().map(|name| display_safe(name.as_bytes()));
                 let (words, read_as): (Vec<String>, Vec<&String>) =
-                    shown.zip(&names).filter_map(|(shown, name)| Some((shell_word(&shown)?, name))).unzip();
+                    shown.zip(&names).filter_map(|(shown, name)| Some((quote_name(&shown)?, name))).unzip();
                 if words.is_empty() {
                     return Ok(());
                 }
                 let expected: Vec<u8> = read_as.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
-                prop_assert_eq!(shell_words(&words), expected, "{:?}", words);
+                prop_assert_eq!(shell_parse(&words), expected, "{:?}", words);
             }
 
             #[test]
             fn what_cannot_be_shown_is_no_word(name: Vec<u8>) {
                 let fit = std::str::from_utf8(&name).is_ok_and(|name| !name.contains(is_display_unsafe));
-                prop_assert_eq!(shell_word(&display_safe(&name)).is_some(), fit);
+                prop_assert_eq!(quote_name(&display_safe(&name)).is_some(), fit);
             }
         }
 
         #[test]
         fn plain_names_stay_as_they_are() {
-            assert_eq!(shell_word("/srv/data").as_deref(), Some("/srv/data"));
-            assert_eq!(shell_word("/a b'c").as_deref(), Some("\"/a b'c\""));
-            assert_eq!(shell_word("/a$'c").as_deref(), Some("'/a$'\\''c'"));
+            assert_eq!(quote_name("/srv/data").as_deref(), Some("/srv/data"));
+            assert_eq!(quote_name("/a b'c").as_deref(), Some("\"/a b'c\""));
+            assert_eq!(quote_name("/a$'c").as_deref(), Some("'/a$'\\''c'"));
             assert_eq!(
-                shell_word("/a\\\\b").as_deref(),
+                quote_name("/a\\\\b").as_deref(),
                 Some("'/a\\b'"),
                 "a backslash in the name itself"
             );
-            assert_eq!(shell_word(""), Some("''".to_owned()));
+            assert_eq!(quote_name(""), Some("''".to_owned()));
             assert_eq!(
                 command_line("ls", &["-d", "/a b", "/\x1b$(id)"]),
                 "ls -d '/a b' '/\\x1b$(id)'"
@@ -329,7 +329,7 @@ pub mod shell {
                 "/a\\u{202e}",
                 "/a\u{202e}",
             ] {
-                assert_eq!(shell_word(shown), None, "{shown}");
+                assert_eq!(quote_name(shown), None, "{shown}");
             }
         }
     }

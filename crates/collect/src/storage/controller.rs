@@ -54,18 +54,18 @@ mod json {
     }
 
     pub fn controller_number(entry: &Value) -> Option<String> {
-        text_at(entry, &["Command Status", "Controller"])
+        text_field(entry, &["Command Status", "Controller"])
     }
 
     /// `None` if the command failed.
     pub fn response(entry: &Value) -> Option<&Value> {
-        let done =
-            text_at(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
+        let done = text_field(entry, &["Command Status", "Status"])
+            .is_some_and(|status| status == "Success");
         entry.get("Response Data").filter(|_| done)
     }
 
     /// Text or number, trimmed.
-    pub fn text_at(value: &Value, path: &[&str]) -> Option<String> {
+    pub fn text_field(value: &Value, path: &[&str]) -> Option<String> {
         let mut at = value;
         for key in path {
             at = at.get(key)?;
@@ -79,12 +79,12 @@ mod json {
     }
 
     /// Case-insensitive.
-    pub fn parse_at<T: Copy>(
+    pub fn parse_field<T: Copy>(
         value: &Value,
         path: &[&str],
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
-        parse_exactly_at(value, path, |word| meaning(&normalise(word)))
+        parse_exact_field(value, path, |word| meaning(&normalise(word)))
     }
 
     pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
@@ -95,13 +95,13 @@ mod json {
     }
 
     /// Case-sensitive.
-    pub fn parse_exactly_at<T: Copy>(
+    pub fn parse_exact_field<T: Copy>(
         value: &Value,
         path: &[&str],
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
         let what = path.join("/");
-        match text_at(value, path) {
+        match text_field(value, path) {
             None => FieldReading::missing(&what),
             Some(word) => meaning(&word)
                 .map_or_else(|| FieldReading::unknown(&what, &word), FieldReading::Value),

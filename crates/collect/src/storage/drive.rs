@@ -510,7 +510,7 @@ impl Partitions {
         Self(partitions)
     }
 
-    fn of_disk(&self, disk: &Subject) -> &[Subject] {
+    fn disk_partitions(&self, disk: &Subject) -> &[Subject] {
         self.0.get(disk).map_or(&[], Vec::as_slice)
     }
 }
@@ -530,7 +530,7 @@ fn record(
     if known.is_some_and(Shingled::is_reported) || (known.is_some() && !reading.is_known()) {
         return;
     }
-    for subject in partitions.of_disk(disk).iter().chain([disk]) {
+    for subject in partitions.disk_partitions(disk).iter().chain([disk]) {
         facts.insert_value(subject, key, reading.clone());
     }
 }

@@ -260,12 +260,12 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.insert(
         &subject,
         &kernel::ROOT_FLAGS,
-        parameter_words(host, "rootflags"),
+        parameter_values(host, "rootflags"),
     );
     facts.insert(
         &subject,
         &kernel::ELEVATOR,
-        parameter_words(host, "elevator"),
+        parameter_values(host, "elevator"),
     );
     dirty_limits::record(host, facts);
 }
@@ -349,7 +349,7 @@ fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
 }
 
 /// The comma-separated values of a parameter; empty if it is missing.
-fn parameter_words(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
+fn parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
     match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
         Ok(settings) => {

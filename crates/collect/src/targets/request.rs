@@ -106,7 +106,7 @@ fn target_from_stat(
             Some(if same {
                 place
             } else {
-                without_mount(place, detail)
+                with_unknown_mount(place, detail)
             })
         }
         Ok(stat) => {
@@ -176,13 +176,13 @@ fn with_verified_mount(facts: &FactSet, place: ProspectiveTarget, stat: Stat) ->
         .as_ref()
         .and_then(|mount| mount_mismatch(facts, mount, stat))
     {
-        Some(detail) => without_mount(place, detail),
+        Some(detail) => with_unknown_mount(place, detail),
         None => place,
     }
 }
 
 /// For contradicting answers: the mount is unknown.
-fn without_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
+fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
     let kind = Reading::unknown(UnknownReason::Malformed, detail);
     ProspectiveTarget {
         base: None,

@@ -75,7 +75,7 @@ impl Feature {
 
     /// The word that makes mkfs omit it, which is safe with every kernel: `^orphan_file`,
     /// `nrext64=0`.
-    fn omit_word(&self) -> String {
+    fn omit_argument(&self) -> String {
         if self.of == "xfs" {
             format!("{}=0", self.name)
         } else {
@@ -167,7 +167,7 @@ fn too_new_features<'t>(
 pub fn words_to_omit(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Vec<String> {
     let told =
         too_new_features(fs, tool, kernel, vendor).filter(|known| tool >= known.option_version());
-    told.map(Feature::omit_word).collect()
+    told.map(Feature::omit_argument).collect()
 }
 
 /// Whether the kernel can mount a file system that the tool creates with these words and otherwise
@@ -180,7 +180,7 @@ pub fn mkfs_defaults(
     words: &[String],
 ) -> Support {
     let stands_against =
-        |known: &&Feature| known.needs_kernel_support() && !words.contains(&known.omit_word());
+        |known: &&Feature| known.needs_kernel_support() && !words.contains(&known.omit_argument());
     let against: Vec<&Feature> = too_new_features(fs, tool, kernel, vendor)
         .filter(stands_against)
         .collect();
@@ -240,7 +240,7 @@ pub fn feature_examples(fs: &str) -> Vec<FeatureExample> {
         Some(FeatureExample {
             name: &known.name,
             with: [flag.clone(), with],
-            without: [flag, known.omit_word()],
+            without: [flag, known.omit_argument()],
             tool: known.option_version(),
             by_build: known.by_build,
             needed: known.needed,

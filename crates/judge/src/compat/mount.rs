@@ -196,7 +196,7 @@ pub fn scheduler_support(name: &str, kernel: &Version, vendor: &str) -> Support 
 fn row_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
     find_row(of, name).map_or_else(
         |unknown| unknown,
-        |row| row.support.support_at(kernel, vendor),
+        |row| row.support.support_for_kernel(kernel, vendor),
     )
 }
 
@@ -216,12 +216,13 @@ fn built_in_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Sup
         Ok(row) => row,
         Err(unknown) => return unknown,
     };
-    let ruling = row.support.support_at(kernel, vendor);
+    let ruling = row.support.support_for_kernel(kernel, vendor);
     let because = match builder(vendor) {
         Builder::Distribution => return ruling,
         // A cloud kernel lacks at least what the vendor leaves out elsewhere.
         Builder::Cloud
-            if ruling.effect.is_refused() || is_built_in(&row.support.support_at(kernel, "")) =>
+            if ruling.effect.is_refused()
+                || is_built_in(&row.support.support_for_kernel(kernel, "")) =>
         {
             return ruling;
         }
@@ -230,7 +231,7 @@ fn built_in_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Sup
         }
         Builder::Custom if ruling.effect.is_refused() => return ruling,
         Builder::Custom if row.support.vendors.contains_key(CUSTOM_BUILD) => {
-            return row.support.support_at(kernel, CUSTOM_BUILD);
+            return row.support.support_for_kernel(kernel, CUSTOM_BUILD);
         }
         Builder::Custom => "It is not a distribution's kernel, and its build options are unknown.",
     };
@@ -319,7 +320,9 @@ impl OptionQuery<'_> {
         let rulings = option_table()
             .conflicts(of, option, beside)
             .map(|(conflict, other)| {
-                let ruling = conflict.support.support_at(self.kernel, self.vendor);
+                let ruling = conflict
+                    .support
+                    .support_for_kernel(self.kernel, self.vendor);
                 Support {
                     because: format!("It is combined with {other}. {}", ruling.because),
                     ..ruling
@@ -342,7 +345,7 @@ impl OptionQuery<'_> {
                 source: row.source.clone(),
             };
         }
-        let ruling = row.support.support_at(self.kernel, self.vendor);
+        let ruling = row.support.support_for_kernel(self.kernel, self.vendor);
         if !ruling.effect.is_unknown() || !self.is_shown_in_force(option, &row.shown_as) {
             return ruling;
         }

@@ -73,7 +73,7 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Support {
         )),
         (Some(ValueSyntax::Size), _) if is_size(value) => known,
         (Some(ValueSyntax::Size), _) => refused("a number with kB, MB, GB or TB"),
-        (Some(ValueSyntax::Words), _) => postgres_word(name, value, server),
+        (Some(ValueSyntax::Words), _) => postgres_value_support(name, value, server),
         (None, Some([low, high])) => match value.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => known,
             _ if high > 1e15 => refused(&format!("numbers from {low} on")),
@@ -82,7 +82,7 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Support {
     }
 }
 
-fn postgres_word(name: &str, value: &str, server: &Version) -> Support {
+fn postgres_value_support(name: &str, value: &str, server: &Version) -> Support {
     let mut values = server_table().postgres_value.iter();
     let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value))
     else {

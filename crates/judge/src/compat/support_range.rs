@@ -55,7 +55,7 @@ impl SupportRange {
     }
 
     /// How a kernel supports the option.
-    pub fn support_at(&self, kernel: &Version, vendor: &str) -> Support {
+    pub fn support_for_kernel(&self, kernel: &Version, vendor: &str) -> Support {
         let possible = self.possible_steps(kernel, vendor);
         let Some((step, later)) = possible.split_first() else {
             return Support::unknown(format!("Kernel {kernel} is older than the table."));
@@ -101,7 +101,7 @@ impl SupportRange {
     /// For a kernel by the builder of one that has the feature: only removal from the kernel
     /// counts.
     pub fn support_if_rebuilt(&self, kernel: &Version, vendor: &str) -> Support {
-        let ruling = self.support_at(kernel, vendor);
+        let ruling = self.support_for_kernel(kernel, vendor);
         if ruling.effect.is_refused() || kernel.number(0) >= FIRST_UNKNOWN_MAJOR {
             return ruling;
         }
@@ -238,7 +238,8 @@ mod tests {
             ("4.10", Effect::NoEffect),
             ("4.19", Effect::Refused),
         ]);
-        let at = |kernel: &str, vendor: &str| changing.support_at(&v(kernel), vendor).effect;
+        let at =
+            |kernel: &str, vendor: &str| changing.support_for_kernel(&v(kernel), vendor).effect;
         assert_eq!(at("4.9.1", "mainline"), Effect::Ok);
         assert_eq!(at("4.18.20", "mainline"), Effect::NoEffect);
         assert_eq!(at("4.18.0-553.el8_10", "el8"), Effect::Unknown);
@@ -252,7 +253,7 @@ mod tests {
         );
         assert_eq!(
             life(&[("3.10", Effect::Ok)])
-                .support_at(&v("8.1"), "mainline")
+                .support_for_kernel(&v("8.1"), "mainline")
                 .effect,
             Effect::Unknown
         );
@@ -268,7 +269,7 @@ mod tests {
             ("6.18-rc3", Effect::Deprecated),
         ];
         let passing = life(&steps);
-        let at = |kernel: &str, vendor: &str| passing.support_at(&v(kernel), vendor).effect;
+        let at = |kernel: &str, vendor: &str| passing.support_for_kernel(&v(kernel), vendor).effect;
         for (kernel, vendor, expect) in [
             ("6.18-rc1", "mainline", Effect::Refused),
             ("6.18-rc2", "mainline", Effect::Refused),
@@ -284,11 +285,13 @@ mod tests {
         // A step that begins with a candidate and stays is in the release, and may be backported.
         let staying = life(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(
-            staying.support_at(&v("6.18"), "mainline").effect,
+            staying.support_for_kernel(&v("6.18"), "mainline").effect,
             Effect::Refused
         );
         assert_eq!(
-            staying.support_at(&v("5.14.0-503.el9"), "el9").effect,
+            staying
+                .support_for_kernel(&v("5.14.0-503.el9"), "el9")
+                .effect,
             Effect::Unknown
         );
     }
@@ -326,7 +329,7 @@ mod tests {
             "el7".to_owned(),
             life(&[("3.10.0", Effect::Ok), ("3.10.0-1127", Effect::NoEffect)]).steps,
         );
-        let at = |kernel: &str| with_vendor.support_at(&v(kernel), "el7").effect;
+        let at = |kernel: &str| with_vendor.support_for_kernel(&v(kernel), "el7").effect;
         assert_eq!(at("3.10.0-957.el7.x86_64"), Effect::Ok);
         assert_eq!(at("3.10.0-1127.19.1.el7.x86_64"), Effect::NoEffect);
         assert_eq!(at("3.10.0-1160.el7.x86_64"), Effect::NoEffect);

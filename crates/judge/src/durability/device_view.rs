@@ -212,7 +212,7 @@ use cache_statement::{CacheStatement, device_evidence};
 
 /// What happens to a flush at one hop; worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FlushFate {
+pub enum FlushOutcome {
     Dropped(Suppressor),
     Unknown,
     /// Passed on: to the layer below, or at the bottom to the driver.
@@ -220,7 +220,7 @@ pub enum FlushFate {
     NotNeeded,
 }
 
-impl FlushFate {
+impl FlushOutcome {
     pub fn is_sent(self) -> bool {
         matches!(self, Self::Sent)
     }
@@ -241,7 +241,7 @@ impl FlushFate {
 pub struct DiskAssessment {
     pub cache: Cache,
     /// In its own queue.
-    pub flush_fate: FlushFate,
+    pub flush_outcome: FlushOutcome,
     /// Whether queue or disk reports *write back*; unknown if neither reports anything.
     pub write_back: Ternary,
     /// Whether it is a volume of a RAID controller, with disks of its own behind it.
@@ -270,7 +270,7 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
             assessment(
                 ask,
                 Cache::Volatile,
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 Ternary::Unknown,
                 vec![claim],
             )
@@ -311,7 +311,7 @@ fn unknown_disk(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment
     assessment(
         ask,
         Cache::Unknown,
-        FlushFate::Unknown,
+        FlushOutcome::Unknown,
         Ternary::Unknown,
         vec![claim],
     )
@@ -320,13 +320,13 @@ fn unknown_disk(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment
 fn assessment(
     ask: FactReader,
     cache: Cache,
-    passage: FlushFate,
+    passage: FlushOutcome,
     write_back: Ternary,
     evidence: Vec<Evidence>,
 ) -> DiskAssessment {
     DiskAssessment {
         cache,
-        flush_fate: passage,
+        flush_outcome: passage,
         write_back,
         is_raid_volume: false,
         guarantor: None,
@@ -594,17 +594,17 @@ fn queue_finding(
     cache: Cache,
     raid: bool,
     word: &CacheStatement,
-) -> (FlushFate, Impact, String) {
+) -> (FlushOutcome, Impact, String) {
     use Impact::{Contradictory, Durable, Unproven};
     let name = disk.name();
     match queue {
         Some(true) => (
-            FlushFate::Sent,
+            FlushOutcome::Sent,
             Durable,
             format!("{name}'s queue is write back, so the kernel sends it flushes"),
         ),
         Some(false) if word.reports_volatile() => (
-            FlushFate::Dropped(Suppressor::QueueOverride),
+            FlushOutcome::Dropped(Suppressor::QueueOverride),
             Contradictory(Remedy::WriteBackQueue(disk.clone())),
             format!("{name}'s queue is write through, so the kernel drops its flushes"),
         ),
@@ -612,7 +612,7 @@ fn queue_finding(
             // Only the volume's own report would show an override.
             ask.note_missing(disk, &device::CACHE_TYPE, None);
             (
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 Unproven,
                 format!(
                     "{name}'s queue is write through, and it is unknown whether the disk agrees"
@@ -620,19 +620,19 @@ fn queue_finding(
             )
         }
         Some(false) if cache.is_safe_unflushed() => (
-            FlushFate::NotNeeded,
+            FlushOutcome::NotNeeded,
             Durable,
             format!("{name}'s queue is write through, so no flush is sent"),
         ),
         Some(false) => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!(
                 "{name}'s queue is write through, so no flush is sent; whether it needs one is unknown"
             ),
         ),
         None => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!("it is unknown whether flushes are sent to {name}"),
         ),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::device_view::{DiskAssessment, FlushFate};
+use super::device_view::{DiskAssessment, FlushOutcome};
 use super::hop::{FlushHop, FlushState, HopKind};
 use super::{Evidence, VerdictKind, kernel_view};
 use crate::facts::catalog::controller::{self, DiskCache};
@@ -18,7 +18,7 @@ use crate::ternary::Ternary;
 pub struct AssessedHop {
     pub subject: Subject,
     /// What happens to a flush here; empty for disks, which are assessed separately.
-    pub flush_fates: Vec<FlushFate>,
+    pub flush_fates: Vec<FlushOutcome>,
     pub evidence: Vec<Evidence>,
 }
 
@@ -60,8 +60,8 @@ pub struct FlushPathInput<'a> {
 /// One place with the findings of all paths through it.
 struct PathNode<'a> {
     rank: usize,
-    arrival: FlushFate,
-    flush_fates: Vec<FlushFate>,
+    arrival: FlushOutcome,
+    flush_fates: Vec<FlushOutcome>,
     evidence: Vec<&'a Evidence>,
     is_leaf: bool,
 }
@@ -86,15 +86,22 @@ pub fn flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
             .value(subject, &cluster::KIND)
             .map_or("server", ServerKind::name);
         let passage = if *off {
-            FlushFate::Dropped(Suppressor::ServerSetting)
+            FlushOutcome::Dropped(Suppressor::ServerSetting)
         } else {
-            FlushFate::Sent
+            FlushOutcome::Sent
         };
         let evidence: Vec<&Evidence> = evidence.iter().collect();
         let fate = layer_flush_state(worst_standing(&evidence), passage, false);
         hops.push(FlushHop {
             subjects: vec![subject.clone()],
-            ..evidence_hop(HopKind::Server, kind, fate, 1, FlushFate::Sent, &evidence)
+            ..evidence_hop(
+                HopKind::Server,
+                kind,
+                fate,
+                1,
+                FlushOutcome::Sent,
+                &evidence,
+            )
         });
     }
     if servers.is_empty() {
@@ -156,9 +163,9 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
     let off = judged.servers.iter().any(|(_, off, _)| *off);
     for way in judged.routes {
         let mut flush = if off {
-            FlushFate::Dropped(Suppressor::ServerSetting)
+            FlushOutcome::Dropped(Suppressor::ServerSetting)
         } else {
-            FlushFate::Sent
+            FlushOutcome::Sent
         };
         let last = way.len().saturating_sub(1);
         let shown = |(at, hop): &(usize, &AssessedHop)| {
@@ -227,9 +234,9 @@ fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
 }
 
 /// What reaches the next hop below one that does this to a flush.
-fn flush_below(flush: FlushFate, here: FlushFate) -> FlushFate {
+fn flush_below(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
     let worse = flush.min(here);
-    if worse < FlushFate::Sent {
+    if worse < FlushOutcome::Sent {
         worse
     } else {
         flush.max(here)
@@ -247,7 +254,7 @@ fn node_hop(
         .iter()
         .min()
         .copied()
-        .unwrap_or(FlushFate::Sent);
+        .unwrap_or(FlushOutcome::Sent);
     let is_below_drop = node.arrival.to_flush().is_suppressed();
     let (kind, fate) = if let Some(leaf) = leaf {
         (
@@ -291,7 +298,7 @@ fn node_hop(
 /// flush reaches loses it.
 fn layer_flush_state(
     standing: VerdictKind,
-    passage: FlushFate,
+    passage: FlushOutcome,
     keeps_unflushed: bool,
 ) -> FlushState {
     match standing {
@@ -305,18 +312,22 @@ fn layer_flush_state(
             FlushState::LostHere
         }
         VerdictKind::AtRisk => match passage {
-            FlushFate::Dropped(_) => FlushState::Dropped,
-            FlushFate::Unknown | FlushFate::Sent | FlushFate::NotNeeded => FlushState::LostHere,
+            FlushOutcome::Dropped(_) => FlushState::Dropped,
+            FlushOutcome::Unknown | FlushOutcome::Sent | FlushOutcome::NotNeeded => {
+                FlushState::LostHere
+            }
         },
         VerdictKind::Unproven | VerdictKind::ProvenByDrill => match passage {
-            FlushFate::Dropped(_) => FlushState::Dropped,
-            FlushFate::Unknown | FlushFate::Sent | FlushFate::NotNeeded => FlushState::Unknown,
+            FlushOutcome::Dropped(_) => FlushState::Dropped,
+            FlushOutcome::Unknown | FlushOutcome::Sent | FlushOutcome::NotNeeded => {
+                FlushState::Unknown
+            }
         },
         VerdictKind::Durable => match passage {
-            FlushFate::Dropped(_) => FlushState::Dropped,
-            FlushFate::Unknown => FlushState::Unknown,
-            FlushFate::Sent => FlushState::Passed,
-            FlushFate::NotNeeded => FlushState::NoCache,
+            FlushOutcome::Dropped(_) => FlushState::Dropped,
+            FlushOutcome::Unknown => FlushState::Unknown,
+            FlushOutcome::Sent => FlushState::Passed,
+            FlushOutcome::NotNeeded => FlushState::NoCache,
         },
     }
 }
@@ -345,11 +356,11 @@ fn disk_flush_state(
         VerdictKind::Unproven | VerdictKind::ProvenByDrill => FlushState::Unknown,
         VerdictKind::Durable if leaf.cache.is_protected() => FlushState::Answered,
         VerdictKind::Durable if leaf.cache.is_safe_unflushed() => FlushState::NoCache,
-        VerdictKind::Durable => match leaf.flush_fate {
-            FlushFate::Dropped(_) => FlushState::Dropped,
-            FlushFate::Unknown => FlushState::Unknown,
-            FlushFate::Sent => FlushState::FlushSent,
-            FlushFate::NotNeeded => FlushState::NoCache,
+        VerdictKind::Durable => match leaf.flush_outcome {
+            FlushOutcome::Dropped(_) => FlushState::Dropped,
+            FlushOutcome::Unknown => FlushState::Unknown,
+            FlushOutcome::Sent => FlushState::FlushSent,
+            FlushOutcome::NotNeeded => FlushState::NoCache,
         },
     }
 }
@@ -474,7 +485,7 @@ fn evidence_hop(
     name: &str,
     fate: FlushState,
     rank: u32,
-    arrival: FlushFate,
+    arrival: FlushOutcome,
     evidence: &[&Evidence],
 ) -> FlushHop {
     let standing = worst_standing(evidence);

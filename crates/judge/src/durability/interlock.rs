@@ -3,7 +3,7 @@
 //! nothing unless protected storage still requests flushes.
 
 use super::VerdictKind;
-use super::device_view::{Cache, DiskAssessment, FlushFate};
+use super::device_view::{Cache, DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
 use super::verdict_builder::Judgement;
 use crate::compat::{self, Effect};
@@ -36,9 +36,9 @@ pub fn evaluate_interlock(
         ),
         (
             match found.flush {
-                FlushFate::Sent => Ternary::True,
-                FlushFate::Unknown => Ternary::Unknown,
-                FlushFate::Dropped(_) | FlushFate::NotNeeded => Ternary::False,
+                FlushOutcome::Sent => Ternary::True,
+                FlushOutcome::Unknown => Ternary::Unknown,
+                FlushOutcome::Dropped(_) | FlushOutcome::NotNeeded => Ternary::False,
             },
             "flushes are sent today".to_owned(),
         ),

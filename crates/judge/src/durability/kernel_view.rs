@@ -8,7 +8,7 @@ mod pool {
     //! zpoolconcepts(7)). Redundancy is judged elsewhere.
 
     use super::{HopFinding, kernel_evidence};
-    use crate::durability::device_view::FlushFate;
+    use crate::durability::device_view::FlushOutcome;
     use crate::durability::fact_reader::FactReader;
     use crate::durability::{Impact, Remedy};
     use crate::facts::catalog::mount::{self, VdevState};
@@ -24,14 +24,14 @@ mod pool {
                 let says = format!("the ZFS pool of {name} has failed ({state})");
                 let bears = Impact::AtRisk(Remedy::RestoreArray(hop.clone()));
                 found.push((
-                    FlushFate::Unknown,
+                    FlushOutcome::Unknown,
                     kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
                 ));
             }
             Some(state @ (VdevState::Offline | VdevState::Removed | VdevState::Suspended)) => {
                 let says = format!("the ZFS pool of {name} refuses writes ({state})");
                 found.push((
-                    FlushFate::Unknown,
+                    FlushOutcome::Unknown,
                     kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, Impact::Unproven, says),
                 ));
             }
@@ -48,7 +48,7 @@ mod pool {
                 let says = format!("the ZFS pool of {name} holds permanently damaged data");
                 let bears = Impact::AtRisk(Remedy::RestorePoolFiles(hop.clone()));
                 found.push((
-                    FlushFate::Unknown,
+                    FlushOutcome::Unknown,
                     kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
                 ));
             }
@@ -100,7 +100,7 @@ mod pool {
         ask.note_missing(hop, key, None);
         let says = format!("{} is ZFS, and {what} is unknown", hop.name());
         Some((
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             kernel_evidence(ask, hop, key, Impact::Unproven, says),
         ))
     }
@@ -113,7 +113,7 @@ mod mapping {
     //! data is merely unproven.
 
     use super::{HopFinding, kernel_evidence, layer_state};
-    use crate::durability::device_view::FlushFate;
+    use crate::durability::device_view::FlushOutcome;
     use crate::durability::fact_reader::FactReader;
     use crate::durability::{Impact, Remedy};
     use crate::facts::catalog::device::{self, DeviceKind, MappingState};
@@ -143,7 +143,7 @@ mod mapping {
             ask.note_missing(hop, &device::DM_STATE, None);
             let says = format!("it is unknown whether the targets of {name} work");
             return Some((
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &device::KIND, Impact::Unproven, says),
             ));
         };
@@ -155,7 +155,7 @@ mod mapping {
                 return None;
             }
             MappingState::WriteHole => (
-                FlushFate::Sent,
+                FlushOutcome::Sent,
                 Impact::AtRisk(Remedy::RebuildArray(hop.clone())),
                 format!(
                     "{name} is degraded with its write hole open: a power failure can damage data at rest"
@@ -171,12 +171,12 @@ mod mapping {
                 "{name} reports an error, so its data may be damaged"
             )),
             MappingState::Lost => (
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 Impact::AtRisk(Remedy::RepairMapping(hop.clone())),
                 format!("the snapshot {name} is invalid: its data is lost"),
             ),
             MappingState::Failed => (
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 Impact::AtRisk(Remedy::RepairMapping(hop.clone())),
                 format!("{name} has failed: its data cannot be read"),
             ),
@@ -187,8 +187,8 @@ mod mapping {
         ))
     }
 
-    fn not_writable(says: String) -> (FlushFate, Impact, String) {
-        (FlushFate::Unknown, Impact::Unproven, says)
+    fn not_writable(says: String) -> (FlushOutcome, Impact, String) {
+        (FlushOutcome::Unknown, Impact::Unproven, says)
     }
 }
 mod queue;
@@ -197,7 +197,7 @@ pub use file_system::{directory_evidence, mount_findings};
 pub use layer_state::is_stateless;
 pub use queue::queue_findings;
 
-use super::device_view::{Cache, FlushFate};
+use super::device_view::{Cache, FlushOutcome};
 use super::fact_reader::FactReader;
 use super::{Evidence, Impact, Layer};
 use crate::facts::{Key, Subject};
@@ -213,7 +213,7 @@ pub struct DisksBelow {
     pub is_stateless: Ternary,
 }
 
-pub type HopFinding = (FlushFate, Evidence);
+pub type HopFinding = (FlushOutcome, Evidence);
 
 fn kernel_evidence<T>(
     ask: &FactReader,

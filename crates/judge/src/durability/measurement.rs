@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::device_view::{DiskAssessment, FlushFate};
+use super::device_view::{DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
 use super::{Evidence, Impact, Layer, Remedy};
 use crate::facts::catalog::device::{self, Capacitor, Medium};
@@ -61,7 +61,7 @@ fn counting_disks<'l>(
 pub fn measurement_evidence<'l>(
     ask: &mut FactReader,
     target: &Subject,
-    flush: FlushFate,
+    flush: FlushOutcome,
     leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)> + Clone,
 ) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = flush_cost_evidence(ask, target, leaves.clone())
@@ -131,7 +131,7 @@ fn flush_cost_evidence<'l>(
         .get(target, &probe::FLUSH_COST)
         .filter(|micros| *micros >= CACHE_WRITE_MICROS)?;
     let idle = leaves
-        .filter(|(_, leaf)| leaf.flush_fate.is_sent())
+        .filter(|(_, leaf)| leaf.flush_outcome.is_sent())
         .find_map(|(disk, _)| {
             let claim = if ask.get(disk, &device::NVME_VOLATILE) == Some(false) {
                 "has no volatile cache"
@@ -159,8 +159,8 @@ fn flush_cost_evidence<'l>(
     ))
 }
 
-fn may_reach_disks(flush: FlushFate) -> bool {
-    matches!(flush, FlushFate::Sent | FlushFate::Unknown)
+fn may_reach_disks(flush: FlushOutcome) -> bool {
+    matches!(flush, FlushOutcome::Sent | FlushOutcome::Unknown)
 }
 
 fn measured_evidence<T>(

@@ -334,14 +334,14 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
             of: Vec::new(),
             assumed: false,
         };
-        return PageConclusion::without_links(Reading::known(PageWrites::Unknown, source));
+        return PageConclusion::with_unknown_links(Reading::known(PageWrites::Unknown, source));
     };
     let source = ask.dependencies.source();
     let chain = match page {
         PageOutcome::NeverOverwritten => {
-            return PageConclusion::without_links(Reading::known(PageWrites::Whole, source));
+            return PageConclusion::with_unknown_links(Reading::known(PageWrites::Whole, source));
         }
-        PageOutcome::Unknown(_, reading) => return PageConclusion::without_links(reading),
+        PageOutcome::Unknown(_, reading) => return PageConclusion::with_unknown_links(reading),
         PageOutcome::Chain(chain) => chain,
     };
     let writes = match chain.holds() {
@@ -363,10 +363,10 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
 
 impl PageConclusion {
     pub fn no_pages() -> Self {
-        Self::without_links(Reading::unknown(UnknownReason::Absent, "no pages lie here"))
+        Self::with_unknown_links(Reading::unknown(UnknownReason::Absent, "no pages lie here"))
     }
 
-    fn without_links(writes: Reading<PageWrites>) -> Self {
+    fn with_unknown_links(writes: Reading<PageWrites>) -> Self {
         let none = "no page passes a chain of links here";
         Self {
             writes,

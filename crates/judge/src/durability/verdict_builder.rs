@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::database::{self, SessionExceptions};
-use super::device_view::{Cache, DiskAssessment, FlushFate};
+use super::device_view::{Cache, DiskAssessment, FlushOutcome};
 use super::fact_reader::{FactDependencies, FactReader};
 use super::flush_path::{AssessedHop, FlushPathInput, Unseen, flush_path};
 use super::kernel_view::{self, DisksBelow};
@@ -25,7 +25,7 @@ use crate::ternary::Ternary;
 pub struct Judgement {
     pub verdict: Verdict,
     pub cache: Cache,
-    pub flush: FlushFate,
+    pub flush: FlushOutcome,
     pub suppressed_by: BTreeSet<Suppressor>,
     /// Sessions that may lose commits although the server's default keeps them.
     pub commit_off_for: Reading<Vec<String>>,
@@ -60,7 +60,7 @@ pub fn judge_target(
         passages.extend(
             judged
                 .disables_flush
-                .then_some(FlushFate::Dropped(Suppressor::ServerSetting)),
+                .then_some(FlushOutcome::Dropped(Suppressor::ServerSetting)),
         );
         common.extend(judged.evidence.iter().cloned());
         servers.push((cluster.clone(), judged.disables_flush, judged.evidence));
@@ -100,7 +100,7 @@ pub fn judge_target(
     for leaf in below.values() {
         ask.dependencies.extend(&leaf.dependencies);
     }
-    let at_disks: Vec<FlushFate> = below.values().map(|leaf| leaf.flush_fate).collect();
+    let at_disks: Vec<FlushOutcome> = below.values().map(|leaf| leaf.flush_outcome).collect();
     let flush = combined_flush_fate(&passages, &at_disks);
     let mut measured = measurement::measurement_evidence(
         &mut ask,
@@ -235,19 +235,19 @@ fn deciding_remedies(verdict: &Verdict) -> Option<(bool, String)> {
     )
 }
 
-fn dropped_by(passage: FlushFate) -> Option<Suppressor> {
+fn dropped_by(passage: FlushOutcome) -> Option<Suppressor> {
     match passage {
-        FlushFate::Dropped(by) => Some(by),
-        FlushFate::Unknown | FlushFate::Sent | FlushFate::NotNeeded => None,
+        FlushOutcome::Dropped(by) => Some(by),
+        FlushOutcome::Unknown | FlushOutcome::Sent | FlushOutcome::NotNeeded => None,
     }
 }
 
 /// Combines the hops and disks of a target: dropped anywhere is dropped; *not needed* only if no
 /// disk needs it.
-fn combined_flush_fate(hops: &[FlushFate], disks: &[FlushFate]) -> FlushFate {
-    let at_disks = disks.iter().min().copied().unwrap_or(FlushFate::Unknown);
-    let on_the_way = hops.iter().min().copied().unwrap_or(FlushFate::Sent);
-    if on_the_way < FlushFate::Sent {
+fn combined_flush_fate(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
+    let at_disks = disks.iter().min().copied().unwrap_or(FlushOutcome::Unknown);
+    let on_the_way = hops.iter().min().copied().unwrap_or(FlushOutcome::Sent);
+    if on_the_way < FlushOutcome::Sent {
         on_the_way.min(at_disks)
     } else {
         at_disks
@@ -345,7 +345,7 @@ fn assess_route(
             judged.push(AssessedHop::new(last));
         }
         if let Some(hop) = judged.last_mut() {
-            hop.flush_fates.push(FlushFate::Unknown);
+            hop.flush_fates.push(FlushOutcome::Unknown);
             hop.evidence.push(evidence);
         }
     }

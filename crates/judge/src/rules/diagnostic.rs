@@ -246,7 +246,7 @@ impl Diagnostics {
     }
 
     /// A word that is not among the known ones.
-    pub fn unknown_word<'w>(
+    pub fn unrecognised_value<'w>(
         &mut self,
         at: impl HasSpan,
         message: impl Into<String>,

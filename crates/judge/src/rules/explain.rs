@@ -28,13 +28,13 @@ pub fn trace_rows(trace: &Trace) -> Vec<TraceRow> {
 }
 
 fn add_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceRow>) {
-    let (seen, from) = trace.seen.as_ref().map(reading_text).unwrap_or_default();
+    let (reading, source) = trace.seen.as_ref().map(reading_text).unwrap_or_default();
     rows.push(TraceRow {
         branch,
         label: trace.label.clone(),
         truth: trace.truth,
-        reading: seen,
-        source: from,
+        reading,
+        source,
     });
     for (index, kid) in trace.kids.iter().enumerate() {
         let last = index + 1 == trace.kids.len();

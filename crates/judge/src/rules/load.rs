@@ -500,7 +500,7 @@ fn parse_examples(
         };
         if let Some((repeated, message)) = examples
             .iter()
-            .find_map(|other| Some((other, example.duplicate_of(other)?)))
+            .find_map(|other| Some((other, example.duplicated_case(other)?)))
         {
             problems.report(
                 item,

@@ -403,7 +403,7 @@ pub struct Example {
 
 impl Example {
     /// Which example this one repeats, in words; `None` if it shows a case of its own.
-    pub fn duplicate_of(&self, other: &Self) -> Option<String> {
+    pub fn duplicated_case(&self, other: &Self) -> Option<String> {
         let sorted = |facts: &[ExampleFact]| {
             let mut facts = facts.to_vec();
             facts.sort_by_key(|(key, _)| key.name);

@@ -86,7 +86,7 @@ impl Placeholder {
 
 /// A name within a command in a sentence; `PATH` for one that cannot be quoted.
 fn quoted_or_name(name: &str, shown: &str) -> String {
-    shell::shell_word(shown)
+    shell::quote_name(shown)
         .unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
 }
 
@@ -484,7 +484,7 @@ mod tests {
         fn a_fact_in_a_command_is_one_inert_word(value in "[ -~]{0,12}") {
             let line = command("x {mount.point}", "/", Some(&value));
             if let Some(word) = line.strip_prefix("x ") {
-                prop_assert_eq!(shell::shell_word(&value), Some(word.to_owned()));
+                prop_assert_eq!(shell::quote_name(&value), Some(word.to_owned()));
             } else {
                 prop_assert!(line.starts_with("# ") && !line.contains('\n'));
             }

@@ -13,7 +13,7 @@ mod postgres {
     use crate::sizing::wal::{
         CheckpointSettings, MIN_CHECKPOINTS, WalContents, WalCounts, WalSizing,
     };
-    use crate::sizing::{round_up, whole_bytes};
+    use crate::sizing::{round_up, saturating_bytes};
     use crate::text;
 
     /// The `checkpoint_timeout` whose trade-off is stated, in seconds.
@@ -47,7 +47,7 @@ mod postgres {
         let sized = server.wal_sizing();
         let whole = |rate: &f64| {
             Reading::known(
-                whole_bytes(*rate),
+                saturating_bytes(*rate),
                 derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
             )
         };
@@ -71,7 +71,7 @@ mod postgres {
         facts.insert(
             cluster,
             &postgres::WAL_BUSY_RATE,
-            told.busy.map(whole_bytes),
+            told.busy.map(saturating_bytes),
         );
         facts.insert(cluster, &postgres::CHECKPOINTS_FORCED, told.forced);
         facts.insert(cluster, &postgres::WAL_GROWTH, told.fit);
@@ -285,8 +285,8 @@ mod postgres {
     /// The range of the peak rate: `30 MiB/s to 45 MiB/s`.
     fn busy_rates_text(sizing: &WalSizing) -> String {
         let (least, most) = (
-            text::bytes(whole_bytes(sizing.busy.least)),
-            text::bytes(whole_bytes(sizing.busy.most)),
+            text::bytes(saturating_bytes(sizing.busy.least)),
+            text::bytes(saturating_bytes(sizing.busy.most)),
         );
         if least == most {
             format!("{most}/s")
@@ -424,7 +424,7 @@ mod mysql {
     use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
     use crate::sizing::forecast::Forecast;
     use crate::sizing::redo::{MIN_COUNTED_SECONDS, RedoCounts};
-    use crate::sizing::whole_bytes;
+    use crate::sizing::saturating_bytes;
     use crate::text;
 
     /// The largest advised `innodb_log_buffer_size`.
@@ -448,7 +448,7 @@ mod mysql {
             Ok(counts) => Reading::known(value(counts), derived_source(&BASIS)),
             Err(why) => why.reading(),
         };
-        let rate = of(|counts| counts.rate).map(whole_bytes);
+        let rate = of(|counts| counts.rate).map(saturating_bytes);
         let lasts = of(|counts| counts.lasting_seconds() * 1e6);
         let recovery = counts
             .as_ref()
@@ -583,7 +583,7 @@ mod mysql {
                 "{}: it lasts {} at {}/s, the average since the start {} ago, now {}; {}",
                 text::bytes(size),
                 lasts(&then),
-                text::bytes(whole_bytes(counts.rate)),
+                text::bytes(saturating_bytes(counts.rate)),
                 Forecast::between(counts.seconds, counts.seconds).seconds_text(),
                 lasts(counts),
                 match (

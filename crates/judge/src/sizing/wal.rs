@@ -228,7 +228,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sizing::whole_bytes;
+    use crate::sizing::saturating_bytes;
 
     const GIB: f64 = 1_073_741_824.0;
 
@@ -260,7 +260,7 @@ mod tests {
     fn the_distance_is_that_of_the_server() {
         // 64 segments over 1.9, 2.9 and 2.5, rounded down.
         let segments =
-            |settings: CheckpointSettings, most| whole_bytes(settings.distance(most)) >> 24;
+            |settings: CheckpointSettings, most| saturating_bytes(settings.distance(most)) >> 24;
         assert_eq!(segments(DEFAULT, 1 << 30), 33);
         let ten = CheckpointSettings {
             keeps_two_cycles: true,

@@ -54,7 +54,7 @@ pub fn compare(acknowledged: &AckLog, survived: &SurvivorLog) -> Result<DrillRes
         .max(newest)
         .saturating_add(1);
     let oldest = under_way.saturating_sub(PAGES) + 1;
-    let mut lost = NumberRanges::new();
+    let mut lost_ranges = NumberRanges::new();
     let mut at = oldest;
     let mut pages = survived.pages.clone();
     pages.sort_unstable();
@@ -63,17 +63,17 @@ pub fn compare(acknowledged: &AckLog, survived: &SurvivorLog) -> Result<DrillRes
             break;
         }
         if from > at {
-            lost.push((at, from - 1));
+            lost_ranges.push((at, from - 1));
         }
         at = at.max(to.saturating_add(1));
     }
     if at <= newest {
-        lost.push((at, newest));
+        lost_ranges.push((at, newest));
     }
     Ok(DrillResult {
         acknowledged: newest,
         examined: (newest + 1).saturating_sub(oldest),
-        lost_ranges: lost,
+        lost_ranges,
     })
 }
 

@@ -615,16 +615,16 @@ impl<'a> ProbeRun<'a> {
         // The final report contains everything.
         let first_or_last = rounds == 1 || phase == Phase::CleaningUp;
         let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
-        let (so_far, histogram) = if due {
+        let (interim, histogram) = if due {
             let begun = Instant::now();
             let default = self.samples.paced(self.samples.default_method(), 1);
             let histogram = default
                 .map(|cell| histogram(&cell.rounds.concat()))
                 .unwrap_or_default();
-            let so_far = self.summary().without_final_caveats();
+            let interim = self.summary().without_final_caveats();
             self.reported_at = Instant::now();
             self.report_duration = begun.elapsed();
-            (Some(so_far), histogram)
+            (Some(interim), histogram)
         } else {
             (None, Vec::new())
         };
@@ -635,7 +635,7 @@ impl<'a> ProbeRun<'a> {
             seconds,
             share: (seconds / self.plan.total_seconds).min(1.0),
             remaining_seconds: (self.plan.total_seconds - seconds).max(0.0),
-            interim: so_far,
+            interim,
             histogram,
         };
         (self.report)(&progress);

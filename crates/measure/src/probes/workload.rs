@@ -300,7 +300,7 @@ pub(super) fn run(
     let (rounds, most) = match workload {
         Workload::PgTestFsync => (
             stage
-                .rounds_within(MAX_PASS, generators.len())
+                .remaining_rounds(MAX_PASS, generators.len())
                 .max(MIN_ROUNDS),
             usize::MAX,
         ),

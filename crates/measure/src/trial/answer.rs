@@ -116,8 +116,8 @@ impl TrialRecord {
 /// Candidates that may be best under a load, by number in the record; an error while undecided.
 fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoAnswer> {
     match result.comparison.outcome() {
-        TrialOutcome::Best(place) => Ok(result.candidates_at(&[place])),
-        TrialOutcome::Equivalent(set) => Ok(result.candidates_at(&set)),
+        TrialOutcome::Best(place) => Ok(result.candidate_indices(&[place])),
+        TrialOutcome::Equivalent(set) => Ok(result.candidate_indices(&set)),
         TrialOutcome::Inconclusive => Err(NoAnswer::Inconclusive),
         TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoAnswer::Undecided),
     }

@@ -465,7 +465,7 @@ pub fn percent_interval(found: Interval) -> String {
 
 fn load_sentence(record: &TrialRecord, result: &LoadResult) -> String {
     outcome_sentence(record, &result.comparison, result.ranked.len(), &|places| {
-        candidate_names(record, &result.candidates_at(places))
+        candidate_names(record, &result.candidate_indices(places))
     })
 }
 

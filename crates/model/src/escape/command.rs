@@ -57,7 +57,7 @@ impl Command {
 
     /// The same for a value that may be an option.
     pub fn value_or_option(mut self, shown: &str) -> Option<Self> {
-        self.0.push_str(&shell::shell_word(shown)?);
+        self.0.push_str(&shell::quote_name(shown)?);
         Some(self)
     }
 

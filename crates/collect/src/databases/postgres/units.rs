@@ -163,7 +163,7 @@ mod tests {
             .symlink(format!("{directory}/{name}"), "unit")
     }
 
-    fn directories_found(fake: &FakeHost) -> Vec<(String, String)> {
+    fn displayed_directories(fake: &FakeHost) -> Vec<(String, String)> {
         let all = data_directories(fake);
         all.into_iter()
             .map(|(path, source)| (path.display().to_string(), source.to_string()))
@@ -207,7 +207,7 @@ mod tests {
         let fake = unit(fake, &format!("{lib}/nginx.service"), &[("data", "/no")]);
         let row = |path: &str, source: &str| (path.to_owned(), source.to_owned());
         assert_eq!(
-            directories_found(&fake),
+            displayed_directories(&fake),
             [
                 row(
                     "/var/lib/pgsql/16/data/",

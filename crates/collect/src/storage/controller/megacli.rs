@@ -166,7 +166,7 @@ fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
 }
 
 /// `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
-fn policy_words(text: &str) -> Vec<String> {
+fn policy_names(text: &str) -> Vec<String> {
     text.split(',')
         .map(|word| canonical_name(MEGARAID, &normalise(word)).to_owned())
         .collect()
@@ -174,7 +174,7 @@ fn policy_words(text: &str) -> Vec<String> {
 
 fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
     fields.parse_value(key, |text| {
-        let words = policy_words(text);
+        let words = policy_names(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (has("writeback"), has("writethrough")) {
             (true, false) => Some(back),
@@ -186,7 +186,7 @@ fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReadin
 
 fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
     fields.parse_value(key, |text| {
-        let words = policy_words(text);
+        let words = policy_names(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (
             has("write cache ok if bad bbu"),

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::fields::{self, Fields, normalise};
 use super::firmware;
 use super::json::{
-    controller_number, document, entries, parse_at, parse_exactly_at, response, rows, text_at,
+    controller_number, document, entries, parse_exact_field, parse_field, response, rows,
+    text_field,
 };
 use super::query::{ControllerList, run_command};
 use super::report::{
@@ -58,7 +59,7 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
         controller_number(other).is_some() && controller_number(other) == controller_number(entry)
     });
     let properties = found.and_then(response).unwrap_or(&Value::Null);
-    let bad_battery = parse_at(
+    let bad_battery = parse_field(
         data,
         &["Defaults", "Cache When BBU Bad"],
         |word| match word {
@@ -69,8 +70,8 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
     );
     Adapter {
         name,
-        model: text_at(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
-        pci: text_at(data, &["Basics", "PCI Address"])
+        model: text_field(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
+        pci: text_field(data, &["Basics", "PCI Address"])
             .as_deref()
             .and_then(parse_pci),
         battery: battery(data, module_state(data)),
@@ -88,7 +89,7 @@ pub fn lacks_module(all: &[u8]) -> Vec<String> {
     };
     let lacks = |entry: &Value| {
         let data = response(entry)?;
-        let present = text_at(data, &["HwCfg", "BBU"])? == "Present";
+        let present = text_field(data, &["HwCfg", "BBU"])? == "Present";
         let named = ["Cachevault_Info", "BBU_Info"]
             .iter()
             .any(|key| data.get(key).is_some());
@@ -113,7 +114,7 @@ fn module_state(data: &Value) -> FieldReading<Battery> {
         .into_iter()
         .flat_map(|key| rows(data, key));
     let states: Vec<FieldReading<Battery>> = modules
-        .map(|module| parse_at(module, &["State"], firmware::parse_state))
+        .map(|module| parse_field(module, &["State"], firmware::parse_state))
         .collect();
     if states.is_empty() {
         FieldReading::missing("Cachevault_Info or BBU_Info")
@@ -124,7 +125,7 @@ fn module_state(data: &Value) -> FieldReading<Battery> {
 
 /// The worst of presence, module state and state code, unless presence and module contradict.
 fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery> {
-    let present = parse_at(data, &["HwCfg", "BBU"], |word| match word {
+    let present = parse_field(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(Battery::Healthy),
         "absent" => Some(Battery::Absent),
         "faulty" => Some(Battery::Failed),
@@ -137,7 +138,7 @@ fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery>
             FieldReading::conflicting("`HwCfg/BBU` is `Absent` although a module is listed")
         };
     }
-    let status = match text_at(data, &["Status", "BBU Status"]) {
+    let status = match text_field(data, &["Status", "BBU Status"]) {
         None => FieldReading::missing("Status/BBU Status"),
         Some(code) => match (code.parse(), firmware::parse_state(&normalise(&code))) {
             (Ok(number), _) => firmware::parse_state_code(number),
@@ -212,14 +213,14 @@ fn volume(
     properties: &Value,
     bad_battery: &FieldReading<OnFailure>,
 ) -> Option<Volume> {
-    let name = text_at(row, &["DG/VD"])?;
+    let name = text_field(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
     let target: u32 = number.parse().ok()?;
     let own = properties
         .get(format!("VD{number} Properties"))
         .unwrap_or(&Value::Null);
-    let now = parse_exactly_at(row, &["Cache"], write_mode);
-    let set = parse_at(own, &["Write Cache(initial setting)"], |word| {
+    let now = parse_exact_field(row, &["Cache"], write_mode);
+    let set = parse_field(own, &["Write Cache(initial setting)"], |word| {
         match word.replace(' ', "").as_str() {
             "writeback" => Some(Policy::WriteBack),
             "writethrough" => Some(Policy::WriteThrough),
@@ -245,8 +246,8 @@ fn volume(
     };
     Some(Volume {
         target: Some(target),
-        node: text_at(own, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
-        wwn: text_at(own, &["SCSI NAA Id"])
+        node: text_field(own, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
+        wwn: text_field(own, &["SCSI NAA Id"])
             .as_deref()
             .and_then(parse_wwn),
         policy,
@@ -284,8 +285,8 @@ pub fn policies(
     let disputed = || {
         format!(
             "set to `{}`, shown as `{}`",
-            policy_word(set),
-            policy_word(now)
+            policy_name(set),
+            policy_name(now)
         )
     };
     let shown = now.clone().map(default_write_mode);
@@ -308,12 +309,12 @@ pub fn policies(
     }
 }
 
-fn policy_word(said: &FieldReading<Policy>) -> &'static str {
+fn policy_name(said: &FieldReading<Policy>) -> &'static str {
     said.value().map_or("?", Choice::as_str)
 }
 
 fn disk_cache(own: &Value) -> FieldReading<DiskCache> {
-    parse_at(own, &["Disk Cache Policy"], |word| match word {
+    parse_field(own, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),
         "disk's default" => Some(DiskCache::DiskDefault),
@@ -325,7 +326,7 @@ fn disk_cache(own: &Value) -> FieldReading<DiskCache> {
 fn ssd_cache(row: &Value) -> Option<FieldReading<DiskCache>> {
     let key = "Cac";
     row.get(key)?;
-    Some(parse_at(row, &[key], |word| {
+    Some(parse_field(row, &[key], |word| {
         Some(if word == "-" {
             DiskCache::Off
         } else {
@@ -337,9 +338,9 @@ fn ssd_cache(row: &Value) -> Option<FieldReading<DiskCache>> {
 /// The disk caches of a drive group, from its column `PDC`.
 pub fn group_cache(data: &Value, group: &str) -> FieldReading<DiskCache> {
     let of_group =
-        rows(data, "TOPOLOGY").filter(|row| text_at(row, &["DG"]).as_deref() == Some(group));
+        rows(data, "TOPOLOGY").filter(|row| text_field(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
-        parse_at(row, &["PDC"], |word| match word {
+        parse_field(row, &["PDC"], |word| match word {
             "dsbl" => Some(DiskCache::Off),
             "enbl" => Some(DiskCache::On),
             "dflt" => Some(DiskCache::DiskDefault),

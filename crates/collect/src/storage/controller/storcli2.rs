@@ -9,7 +9,8 @@
 use serde_json::Value;
 
 use super::json::{
-    controller_number, document, entries, parse_at, parse_exactly_at, response, rows, text_at,
+    controller_number, document, entries, parse_exact_field, parse_field, response, rows,
+    text_field,
 };
 use super::query::{ControllerList, run_command};
 use super::report::{
@@ -47,8 +48,8 @@ fn adapter(entry: &Value, volumes: &Value) -> Adapter {
     let volumes = found.and_then(response).unwrap_or(&Value::Null);
     Adapter {
         name,
-        model: text_at(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
-        pci: text_at(data, &["HostInterface", "PCI Address"])
+        model: text_field(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
+        pci: text_field(data, &["HostInterface", "PCI Address"])
             .as_deref()
             .and_then(parse_pci),
         battery: battery(data),
@@ -61,13 +62,13 @@ fn adapter(entry: &Value, volumes: &Value) -> Adapter {
 
 /// Presence and state of the energy pack.
 fn battery(data: &Value) -> FieldReading<Battery> {
-    let present = parse_at(data, &["HwCfg", "BBU"], |word| match word {
+    let present = parse_field(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(Battery::Healthy),
         "absent" => Some(Battery::Absent),
         _ => None,
     });
     let packs: Vec<FieldReading<Battery>> = rows(data, "BBU_Info")
-        .map(|pack| parse_at(pack, &["Status"], parse_state))
+        .map(|pack| parse_field(pack, &["Status"], parse_state))
         .collect();
     let packs = if packs.is_empty() {
         FieldReading::missing("BBU_Info")
@@ -98,9 +99,9 @@ fn parse_state(word: &str) -> Option<Battery> {
 }
 
 fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
-    let name = text_at(row, &["DG/VD"])?;
+    let name = text_field(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
-    let same = |other: &&Value| text_at(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
+    let same = |other: &&Value| text_field(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
     let own = rows(volumes, "Virtual Drives")
         .find(same)
         .unwrap_or(&Value::Null);
@@ -115,8 +116,8 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     let on_failure = policy.clone().map(behaviour_on_failure);
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
-        node: text_at(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
-        wwn: text_at(properties, &["SCSI NAA Id"])
+        node: text_field(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
+        wwn: text_field(properties, &["SCSI NAA Id"])
             .as_deref()
             .and_then(parse_wwn),
         policy,
@@ -129,8 +130,8 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
 
 /// Both answers show it under the same key.
 fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
-    let listed = parse_exactly_at(row, &[key], write_mode);
-    let shown = parse_exactly_at(own, &["VD Info", key], write_mode);
+    let listed = parse_exact_field(row, &[key], write_mode);
+    let shown = parse_exact_field(own, &["VD Info", key], write_mode);
     match (listed.value(), shown.value()) {
         // One answer is enough for *always write back*.
         (
@@ -155,8 +156,8 @@ fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
 fn is_write_back(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
     let accounts = [
-        parse_exactly_at(row, &[key], write_mode),
-        parse_exactly_at(own, &["VD Info", key], write_mode),
+        parse_exact_field(row, &[key], write_mode),
+        parse_exact_field(own, &["VD Info", key], write_mode),
     ];
     accounts
         .iter()
@@ -175,7 +176,7 @@ fn write_mode(code: &str) -> Option<Policy> {
 }
 
 fn disk_cache(properties: &Value) -> FieldReading<DiskCache> {
-    parse_at(properties, &["Disk Cache Policy"], |word| match word {
+    parse_field(properties, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),
         "default" => Some(DiskCache::DiskDefault),

@@ -196,7 +196,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn presence_of(host: &FakeHost, named: &str, container: &str) -> Option<String> {
+    fn device_presence(host: &FakeHost, named: &str, container: &str) -> Option<String> {
         let mut facts = FactSet::default();
         let line = Subject::boot("/data");
         facts.insert_known(
@@ -297,7 +297,7 @@ mod tests {
             ("pool/data", "docker", Some("none")),
         ] {
             assert_eq!(
-                presence_of(&host, named, container).as_deref(),
+                device_presence(&host, named, container).as_deref(),
                 expected,
                 "{named} in {container}"
             );

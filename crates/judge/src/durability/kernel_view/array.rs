@@ -3,7 +3,7 @@
 //! be wrong (md(4); *cannot start dirty degraded array* in raid5.c).
 
 use super::{HopFinding, kernel_evidence};
-use crate::durability::device_view::FlushFate;
+use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Impact, Remedy};
 use crate::facts::Subject;
@@ -28,7 +28,7 @@ fn unknown_level(ask: &FactReader, hop: &Subject) -> HopFinding {
         hop.name()
     );
     (
-        FlushFate::Sent,
+        FlushOutcome::Sent,
         kernel_evidence(ask, hop, &device::MD_LEVEL, Impact::Unproven, says),
     )
 }
@@ -55,7 +55,7 @@ fn state_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
         | ArrayState::ActiveIdle => return None,
     };
     Some((
-        FlushFate::Unknown,
+        FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &device::MD_STATE, bears, says),
     ))
 }
@@ -81,7 +81,7 @@ fn member_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Opt
         }
     };
     Some((
-        FlushFate::Unknown,
+        FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &device::MD_MEMBERS, Impact::Unproven, says),
     ))
 }
@@ -96,7 +96,7 @@ fn level_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Opti
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
             let says = format!("walwise cannot judge {} ({})", hop.name(), level.title());
             Some((
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &device::MD_LEVEL, Impact::Unproven, says),
             ))
         }
@@ -120,7 +120,7 @@ fn failed_array(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Optio
     );
     let bears = Impact::AtRisk(Remedy::RestoreArray(hop.clone()));
     let hop = (
-        FlushFate::Unknown,
+        FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &device::MD_DEGRADED, bears, says),
     );
     (missing > bearable).then_some(hop)
@@ -164,7 +164,7 @@ fn write_hole_finding(
         }
     };
     Some((
-        FlushFate::Sent,
+        FlushOutcome::Sent,
         kernel_evidence(ask, hop, &device::MD_CONSISTENCY, bears, says),
     ))
 }

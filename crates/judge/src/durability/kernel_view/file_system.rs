@@ -4,7 +4,7 @@
 //! Options belong to the superblock, so all mounts of one superblock are judged alike.
 
 use super::{DisksBelow, HopFinding, kernel_evidence, pool};
-use crate::durability::device_view::FlushFate;
+use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, Impact, Remedy};
 use crate::facts::catalog::kernel;
@@ -22,7 +22,7 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     let class = ask.require(hop, &mount::CLASS);
     let unseen = |ask: &FactReader, says: String| {
         vec![(
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             kernel_evidence(ask, hop, &mount::CLASS, Unproven, says),
         )]
     };
@@ -38,7 +38,7 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
             let says = format!("{name} is stored in memory ({fstype})");
             let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
             vec![(
-                FlushFate::Dropped(Suppressor::FileSystem),
+                FlushOutcome::Dropped(Suppressor::FileSystem),
                 kernel_evidence(ask, hop, &mount::CLASS, bears, says),
             )]
         }
@@ -96,12 +96,12 @@ fn barrier_finding(
     let name = hop.name();
     let (passage, bears, says) = match ask.require(hop, &mount::BARRIER) {
         Some(Barrier::On) => (
-            FlushFate::Sent,
+            FlushOutcome::Sent,
             Durable,
             format!("{name} is {fstype} and sends flushes"),
         ),
         Some(Barrier::NoEffect) => (
-            FlushFate::Sent,
+            FlushOutcome::Sent,
             Durable,
             format!("{name} is {fstype} and sends flushes, whatever its barrier option"),
         ),
@@ -109,10 +109,10 @@ fn barrier_finding(
             let off = format!("{name} is {fstype} mounted without barriers");
             let (bears, says) =
                 impact_without_flush(bottom, &off, Remedy::EnableBarriers(hop.clone()));
-            (FlushFate::Dropped(Suppressor::MountOption), bears, says)
+            (FlushOutcome::Dropped(Suppressor::MountOption), bears, says)
         }
         None => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!("it is unknown whether {name} ({fstype}) sends flushes"),
         ),
@@ -134,7 +134,7 @@ fn btrfs_device_finding(ask: &mut FactReader, hop: &Subject, fstype: &str) -> Op
         hop.name()
     );
     Some((
-        FlushFate::Unknown,
+        FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &mount::BTRFS_DEVICES, Impact::Unproven, says),
     ))
 }
@@ -145,7 +145,7 @@ fn journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let Some(fstype) = ask.require(hop, &mount::FSTYPE) else {
         let says = format!("it is unknown which file system {name} is");
         return Some((
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             kernel_evidence(ask, hop, &mount::FSTYPE, Impact::Unproven, says),
         ));
     };
@@ -198,7 +198,7 @@ fn journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
         ),
     };
     Some((
-        FlushFate::Sent,
+        FlushOutcome::Sent,
         kernel_evidence(ask, hop, &mount::EXT4_JOURNAL, bears, says),
     ))
 }
@@ -237,7 +237,7 @@ fn extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
         hop.name()
     );
     Some((
-        FlushFate::Unknown,
+        FlushOutcome::Unknown,
         kernel_evidence(ask, hop, key, Impact::Unproven, says),
     ))
 }
@@ -249,17 +249,17 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     let volatile = options.map(|all| all.iter().any(|o| o == "volatile" || o == "fsync=volatile"));
     let (passage, bears, says) = match volatile {
         Some(true) => (
-            FlushFate::Dropped(Suppressor::FileSystem),
+            FlushOutcome::Dropped(Suppressor::FileSystem),
             AtRisk(Remedy::RemountOverlay(hop.clone())),
             format!("{name} is an overlay mounted volatile, so nothing is flushed"),
         ),
         Some(false) => (
-            FlushFate::Sent,
+            FlushOutcome::Sent,
             Durable,
             format!("{name} is an overlay, which flushes its upper layer"),
         ),
         None => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!("it is unknown whether the overlay at {name} flushes"),
         ),
@@ -286,7 +286,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
     }
     let (passage, bears, says) = match (sync, ask.require(&host, &kernel::ZFS_NO_FLUSH)) {
         (Some(ZfsSync::Disabled), _) => (
-            FlushFate::Dropped(Suppressor::FileSystem),
+            FlushOutcome::Dropped(Suppressor::FileSystem),
             AtRisk(Remedy::ZfsSync(hop.clone())),
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
@@ -301,18 +301,18 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
                     "; it is unknown whether it writes before it acknowledges (its property sync)";
             }
             let hop = (
-                FlushFate::Dropped(Suppressor::FileSystem),
+                FlushOutcome::Dropped(Suppressor::FileSystem),
                 kernel_evidence(ask, &host, &kernel::ZFS_NO_FLUSH, bears, says),
             );
             return hop;
         }
         (None, Some(false) | None) => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!("it is unknown whether ZFS at {name} honours flushes (its property sync)"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always), None) => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!("{name} is ZFS, and it is unknown whether its cache flushes are disabled"),
         ),
@@ -320,7 +320,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
             if ask.facts.below(hop).is_empty() =>
         {
             (
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 Unproven,
                 format!(
                     "{name} is ZFS; it honours flushes, but the caches of its pool's disks are unknown"
@@ -335,7 +335,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
                 Some(Logbias::Latency) | None => "",
             };
             (
-                FlushFate::Sent,
+                FlushOutcome::Sent,
                 Durable,
                 format!("{name} is ZFS and sends flushes, sync={sync}{log}"),
             )

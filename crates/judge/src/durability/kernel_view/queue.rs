@@ -4,7 +4,7 @@
 //! Many drivers always announce a cache. *Write through* on such a device was set by hand.
 
 use super::{DisksBelow, HopFinding, array, is_stateless, kernel_evidence, layer_state, mapping};
-use crate::durability::device_view::FlushFate;
+use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Impact, Remedy};
 use crate::facts::catalog::device::{
@@ -61,7 +61,7 @@ pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     } else {
         let says = format!("it is unknown what kind of device {} is", hop.name());
         found.push((
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             kernel_evidence(ask, hop, &device::KIND, Impact::Unproven, says),
         ));
     }
@@ -81,45 +81,45 @@ fn write_cache_finding(
             .is_some_and(layer_state::TargetBehaviour::is_stateful);
     let (passage, bears, says) = match ask.require(hop, &device::WRITE_CACHE) {
         Some(WriteCache::WriteBack) => (
-            FlushFate::Sent,
+            FlushOutcome::Sent,
             Durable,
             format!("{name} passes flushes on"),
         ),
         Some(WriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
-            FlushFate::Dropped(Suppressor::QueueOverride),
+            FlushOutcome::Dropped(Suppressor::QueueOverride),
             Contradictory(Remedy::WriteBackQueue(hop.clone())),
             format!(
                 "{name}'s queue is write through above a write back disk, so flushes are dropped"
             ),
         ),
         Some(WriteCache::WriteThrough) if never => (
-            FlushFate::Dropped(Suppressor::QueueOverride),
+            FlushOutcome::Dropped(Suppressor::QueueOverride),
             Contradictory(Remedy::WriteBackQueue(hop.clone())),
             format!(
                 "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
             ),
         ),
         Some(WriteCache::WriteThrough) if bottom.write_back == Ternary::Unknown => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!(
                 "{name}'s queue is write through, and it is unknown whether a disk below is write back"
             ),
         ),
         Some(WriteCache::WriteThrough) if is_stateless(ask.facts, hop) == Ternary::True => (
-            FlushFate::NotNeeded,
+            FlushOutcome::NotNeeded,
             Durable,
             format!("{name} drops flushes like the disks below it, which are write through too"),
         ),
         Some(WriteCache::WriteThrough) => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!(
                 "{name}'s queue is write through, and it is unknown whether it holds unflushed data"
             ),
         ),
         None => (
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             Unproven,
             format!("it is unknown whether {name} passes flushes on"),
         ),
@@ -139,7 +139,7 @@ fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option
             let says = format!("{name} is stored in memory");
             let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
             Some((
-                FlushFate::Dropped(Suppressor::FileSystem),
+                FlushOutcome::Dropped(Suppressor::FileSystem),
                 kernel_evidence(ask, hop, &device::KIND, bears, says),
             ))
         }
@@ -161,14 +161,14 @@ fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option
                 let says = format!(
                     "{name} keeps writes in its cache (bcache, writeback), whose disk holds committed data too"
                 );
-                (FlushFate::Sent, Durable, says)
+                (FlushOutcome::Sent, Durable, says)
             } else if disks > 1 || without {
                 return None;
             } else {
                 ask.note_missing(hop, &device::BCACHE_MODE, None);
                 let says =
                     format!("{name} may keep writes in a cache (bcache) whose disk was not found");
-                (FlushFate::Unknown, Unproven, says)
+                (FlushOutcome::Unknown, Unproven, says)
             };
             Some((
                 passage,
@@ -194,21 +194,21 @@ fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option
                 Some(_) => kernel_evidence(ask, hop, &device::DRBD_PROTOCOL, Durable, says),
                 None => kernel_evidence(ask, hop, &device::KIND, Durable, says),
             };
-            Some((FlushFate::Sent, evidence))
+            Some((FlushOutcome::Sent, evidence))
         }
         DeviceKind::Zvol => {
             let says = format!(
                 "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its property sync)"
             );
             Some((
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &device::KIND, Unproven, says),
             ))
         }
         DeviceKind::Other if hop.scope() == Scope::Device => {
             let says = format!("{name} is a kind of device that walwise cannot inspect");
             Some((
-                FlushFate::Unknown,
+                FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &device::KIND, Unproven, says),
             ))
         }
@@ -239,14 +239,14 @@ fn target_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Opti
             "it is unknown whether the mapping {name} passes flushes on, because its targets are unknown"
         );
         return Some((
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             kernel_evidence(ask, hop, &device::KIND, Unproven, says),
         ));
     };
     if let Some(unknown) = layer_state::unknown_target(&targets) {
         let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
         return Some((
-            FlushFate::Unknown,
+            FlushOutcome::Unknown,
             kernel_evidence(ask, hop, &device::DM_TARGETS, Unproven, says),
         ));
     }
@@ -256,7 +256,7 @@ fn target_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Opti
     let says = format!("{name} keeps writes in a cache, whose disk holds committed data too");
     holds.then(|| {
         (
-            FlushFate::Sent,
+            FlushOutcome::Sent,
             kernel_evidence(ask, hop, &device::DM_TARGETS, Durable, says),
         )
     })

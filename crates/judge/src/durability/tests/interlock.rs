@@ -11,7 +11,7 @@ mod factors {
     use super::super::machine::{Machine, data};
     use super::{ALL, Fact, allowed, start};
     use crate::durability::Caps;
-    use crate::durability::device_view::{Cache, DiskAssessment, FlushFate, assess_disk};
+    use crate::durability::device_view::{Cache, DiskAssessment, FlushOutcome, assess_disk};
     use crate::durability::{VerdictKind, interlock, verdict_builder};
     use crate::facts::catalog::target::Suppressor;
     use crate::facts::{Reading, Subject};
@@ -19,19 +19,19 @@ mod factors {
 
     /// What later factors see of an assessment: cache, flush, whether it reports *write back*, and
     /// the worst verdict of its evidence.
-    type Class = (Cache, FlushFate, Ternary, VerdictKind);
+    type Class = (Cache, FlushOutcome, Ternary, VerdictKind);
 
     /// The class of the only assessment that lets the interlock open.
     const OPENING: Class = (
         Cache::Protected,
-        FlushFate::Sent,
+        FlushOutcome::Sent,
         Ternary::True,
         VerdictKind::Durable,
     );
 
     fn class(of: &DiskAssessment) -> Class {
         let worst = of.evidence.iter().map(|says| says.standing).min().unwrap();
-        (of.cache, of.flush_fate, of.write_back, worst)
+        (of.cache, of.flush_outcome, of.write_back, worst)
     }
 
     /// All values of these facts.
@@ -166,7 +166,7 @@ mod factors {
                         &Caps::default(),
                     );
                     let ready = found.verdict.standing == VerdictKind::Durable
-                        && found.flush == FlushFate::Sent
+                        && found.flush == FlushOutcome::Sent
                         && found.is_stateless == Ternary::True;
                     let fine = |(fact, value): (&str, &str)| match fact {
                         // Being ext4 is the interlock's own condition; having a journal is the file
@@ -176,7 +176,7 @@ mod factors {
                         "probe.flushes_per_commit" => !value.starts_with('0'),
                         _ => allowed(fact, value),
                     };
-                    let expect = class.1 == FlushFate::Sent
+                    let expect = class.1 == FlushOutcome::Sent
                         && class.3 == VerdictKind::Durable
                         && of
                             .iter()
@@ -208,10 +208,10 @@ mod factors {
             VerdictKind::AtRisk,
         ];
         let flushes = [
-            FlushFate::Sent,
-            FlushFate::NotNeeded,
-            FlushFate::Unknown,
-            FlushFate::Dropped(Suppressor::MountOption),
+            FlushOutcome::Sent,
+            FlushOutcome::NotNeeded,
+            FlushOutcome::Unknown,
+            FlushOutcome::Dropped(Suppressor::MountOption),
         ];
         let caches = [
             Cache::Protected,
@@ -259,7 +259,7 @@ mod factors {
                             (found.verdict.standing, found.flush, found.is_stateless) =
                                 (standing, flush, plain);
                             let is_ready = (standing, flush, plain)
-                                == (VerdictKind::Durable, FlushFate::Sent, Ternary::True);
+                                == (VerdictKind::Durable, FlushOutcome::Sent, Ternary::True);
                             // Skips disks if two conditions fail already.
                             let few = if wrong + usize::from(!is_ready) > 1 {
                                 1

@@ -163,7 +163,7 @@ pub(super) fn parse_setting(
 ) -> Option<&'static Setting> {
     let setting = settings::find(&name.text);
     if setting.is_none() {
-        problems.unknown_word(
+        problems.unrecognised_value(
             name,
             format!("unknown setting `{}`", name.text),
             &name.text,
@@ -417,7 +417,7 @@ fn parse_set(
         _ => &[],
     };
     if !words.is_empty() && !words.contains(&value.text.as_str()) {
-        problems.unknown_word(
+        problems.unrecognised_value(
             value,
             format!("the setting is never `{}`", value.text),
             &value.text,

@@ -249,7 +249,7 @@ fn parse_test(
         let name = key.get_ref().as_ref();
         if name != "fact" && !OPERATORS.contains(&name) {
             misspelt = true;
-            problems.unknown_word(
+            problems.unrecognised_value(
                 key,
                 format!("unknown operator `{}`", safe_name(name)),
                 name,

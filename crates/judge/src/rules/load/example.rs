@@ -149,7 +149,7 @@ pub(super) fn parse_reading(
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN_READINGS.iter().find(|(name, _)| *name == word);
         if why.is_none() {
-            problems.unknown_word(
+            problems.unrecognised_value(
                 item,
                 format!("`{}` is no kind of unknown reading", safe_name(word)),
                 word,

@@ -97,7 +97,7 @@ impl<'a> CheckedTable<'a> {
         for key in table.keys() {
             let name = key.get_ref().as_ref();
             if !required.contains(&name) && !optional.contains(&name) {
-                problems.unknown_word(
+                problems.unrecognised_value(
                     key,
                     format!("unknown key `{}` in {what}", safe_name(name)),
                     name,
@@ -198,7 +198,7 @@ impl<'a> CheckedTable<'a> {
         let SpannedText { text, span } = self.text(key, problems)?;
         let meant = all.iter().copied().find(|one| word(*one) == text);
         if meant.is_none() {
-            problems.unknown_word(
+            problems.unrecognised_value(
                 span,
                 format!("`{key}` is never `{text}`"),
                 &text,

@@ -88,10 +88,10 @@ pub(super) fn parse_operator(
         "is_not" => parse_value(fact, item, problems).map(Op::IsNot),
         "in" => parse_values(fact, item, problems).map(Op::In),
         "not_in" => parse_values(fact, item, problems).map(Op::NotIn),
-        "has" => parse_word(fact, item, problems).map(Op::Has),
-        "lacks" => parse_word(fact, item, problems).map(Op::Lacks),
-        "has_option" => parse_word(fact, item, problems).map(Op::HasOption),
-        "lacks_option" => parse_word(fact, item, problems).map(Op::LacksOption),
+        "has" => parse_text_value(fact, item, problems).map(Op::Has),
+        "lacks" => parse_text_value(fact, item, problems).map(Op::Lacks),
+        "has_option" => parse_text_value(fact, item, problems).map(Op::HasOption),
+        "lacks_option" => parse_text_value(fact, item, problems).map(Op::LacksOption),
         "has_any" => words(item, problems).map(Op::HasAny),
         "at_least" => parse_value(fact, item, problems).map(Op::AtLeast),
         "below" => parse_value(fact, item, problems).map(Op::Below),
@@ -201,7 +201,7 @@ pub(super) fn parse_value(
             parse_text(item, problems).map(|value| Value::Text(value.text))
         }
         (ValueKind::Choice(_), DeValue::String(_)) => {
-            parse_word(fact, item, problems).map(Value::Text)
+            parse_text_value(fact, item, problems).map(Value::Text)
         }
         (ValueKind::Version, _) => parse_version(item, problems).map(Value::Version),
         (ValueKind::List | ValueKind::Choices(_), DeValue::Array(_)) => {
@@ -215,7 +215,7 @@ pub(super) fn parse_value(
 }
 
 /// A word that the fact can equal or contain.
-fn parse_word(
+fn parse_text_value(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
@@ -232,7 +232,7 @@ fn check_choice(fact: &KeyInfo, word: SpannedText, problems: &mut Diagnostics) -
     else {
         return Some(text);
     };
-    problems.unknown_word(
+    problems.unrecognised_value(
         span,
         format!("{} is never `{text}`", fact.name),
         &text,

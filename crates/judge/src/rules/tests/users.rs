@@ -402,7 +402,10 @@ fn a_statement_ends_with_its_last_day() {
             .map(|ended| ended.note().to_string())
             .collect();
         assert!(
-            said.iter().chain(&ended).any(|note| note.contains(day)),
+            said.iter().chain(&ended).any(|note| note.contains(&format!(
+                "{} {day}",
+                if holds { "until" } else { "ended after" }
+            ))),
             "{said:?} {ended:?}"
         );
         assert_eq!(ended.len(), usize::from(!holds));

@@ -104,7 +104,7 @@ impl<'a> WorkloadContext<'a> {
     }
 
     /// Rounds that fit the time if no pass exceeds `pass`.
-    pub fn rounds_within(&self, pass: Duration, parts: usize) -> u32 {
+    pub fn remaining_rounds(&self, pass: Duration, parts: usize) -> u32 {
         let left = self
             .deadline
             .saturating_duration_since(Instant::now())

@@ -94,14 +94,16 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The files that name the device, each once.
 pub fn files_naming(files: &[(String, Vec<u8>)], names: &DeviceNames) -> Vec<String> {
-    let naming = files
-        .iter()
-        .filter(|(_, text)| split_words(text).iter().any(|word| names.match_word(word)));
+    let naming = files.iter().filter(|(_, text)| {
+        split_tokens(text)
+            .iter()
+            .any(|word| names.matches_token(word))
+    });
     naming.map(|(file, _)| file.clone()).collect()
 }
 
 /// Words of a text, or of the readable parts of a binary file; without comment lines.
-fn split_words(text: &[u8]) -> Vec<String> {
+fn split_tokens(text: &[u8]) -> Vec<String> {
     let lines = text
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.trim_ascii_start().starts_with(b"#"));
@@ -116,7 +118,7 @@ fn split_words(text: &[u8]) -> Vec<String> {
 
 impl DeviceNames {
     /// Whether a word may name the device.
-    fn match_word(&self, word: &str) -> bool {
+    fn matches_token(&self, word: &str) -> bool {
         let (key, value) = word.split_once('=').unwrap_or(("", word));
         // `sys_serial=…` of LVM, `What=/dev/…` of systemd, `root=UUID=…` of the kernel.
         let last = value.rsplit('=').next().unwrap_or(value);
