@@ -57,8 +57,6 @@ pub static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
     super::names().into_iter().map(of).collect()
 });
 
-pub static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
-
 /// The facts read from a machine.
 pub fn look_only(host: &Garbled<'_>, target: &str) -> FactSet {
     let request = Request {
@@ -73,7 +71,7 @@ pub fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
         target: Some(target.into()),
         ..Request::default()
     };
-    let session = Session::collect(host, &request, RULES.clone(), &mut |_, _| {});
+    let session = Session::collect(host, &request, RuleSet::builtin(), &mut |_, _| {});
     let report = session.report();
     (session, report)
 }

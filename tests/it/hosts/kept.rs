@@ -20,8 +20,6 @@ use super::{host, names, table::target_of};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
-static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
-
 /// The report of a recording.
 fn report(recording: &[u8], target: Option<&str>) -> Report {
     let host = RecordedHost::parse(recording).unwrap();
@@ -29,7 +27,7 @@ fn report(recording: &[u8], target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    let mut session = Session::collect(&host, &request, RULES.clone(), &mut |_, _| {});
+    let mut session = Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| {});
     session.named_target = target.map(str::to_owned);
     session.report()
 }

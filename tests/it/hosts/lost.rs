@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use walwise::session::Session;
@@ -22,7 +22,7 @@ use walwise_report::exit::{FailCondition, exit_code};
 use walwise_sys::host::archive::{self, Answers};
 use walwise_sys::host::{Dialect, Question, RecordedHost};
 
-use super::garbled::{HOSTS, RULES};
+use super::garbled::HOSTS;
 
 /// What happens to a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -202,8 +202,6 @@ impl Judged {
     }
 }
 
-static SHARED: LazyLock<Arc<RuleSet>> = LazyLock::new(|| Arc::new(RULES.clone()));
-
 /// The report of a capture, and what was read; nothing where the facts read are those of `plain`.
 fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
     let Ok(host) = RecordedHost::parse(text.as_bytes()) else {
@@ -222,7 +220,7 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
     if plain == Some(&read) {
         return None;
     }
-    let mut session = Session::new(read, SHARED.clone(), false);
+    let mut session = Session::new(read, RuleSet::builtin(), false);
     session.named_target = Some(target.to_owned());
     session.traced = false;
     let report = session.report();

@@ -11,7 +11,7 @@ use walwise_model::facts::{
 };
 use walwise_sys::host::{HostError, HostErrorKind, Question};
 
-use super::garbled::{Garbled, HOSTS, RULES};
+use super::garbled::{Garbled, HOSTS};
 
 const NOBODY_KNOWS: &str = "sideways";
 
@@ -40,8 +40,13 @@ fn judged(read: FactSet) -> Judged {
         live: false,
         traced: false,
     };
-    let found =
-        rules::evaluate(&rules::all_subjects(&facts), &RULES, &facts, circumstances).findings;
+    let found = rules::evaluate(
+        &rules::all_subjects(&facts),
+        &RuleSet::builtin(),
+        &facts,
+        circumstances,
+    )
+    .findings;
     let outcomes = found
         .into_iter()
         .map(|finding| (finding.subject, finding.rule, finding.outcome.as_str()))

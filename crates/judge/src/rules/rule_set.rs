@@ -4,6 +4,7 @@
 //! mistakes still contributes its other rules.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
 
@@ -46,9 +47,11 @@ impl<'a> ParsedFile<'a> {
 }
 
 impl RuleSet {
-    /// The built-in rules with their examples. A test asserts that they have no mistakes.
-    pub fn builtin() -> Self {
-        Self::parse(&builtin::builtin_files()).0
+    /// The built-in rules with their examples, parsed once. A test asserts that they have no mistakes.
+    pub fn builtin() -> Arc<Self> {
+        static BUILTIN: LazyLock<Arc<RuleSet>> =
+            LazyLock::new(|| Arc::new(RuleSet::parse(&builtin::builtin_files()).0));
+        Arc::clone(&BUILTIN)
     }
 
     /// Built-in rules and users' rules, with the mistakes of users' files. `today` decides which
@@ -395,7 +398,7 @@ fn empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
 
 /// Mistakes for duplicate ids; the later rule is left out.
 fn duplicates(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
-    let mut first: BTreeMap<String, (usize, usize, SourceLocation, Author)> = BTreeMap::new();
+    let mut first: BTreeMap<String, (&RuleFile, usize, Author)> = BTreeMap::new();
     let mut found = Vec::new();
     for (
         index,
@@ -407,36 +410,35 @@ fn duplicates(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     ) in parts.iter_mut().enumerate()
     {
         for (id, span) in &loaded.ids {
-            if let Some((_, _, place, theirs)) = first.get(id) {
-                let help = format!(
-                    "the other one is {}:{}; give one of them another id",
-                    place.file, place.line
-                );
-                let mistake =
-                    Diagnostic::mistake(span.clone(), format!("a second rule `{id}`"), help);
-                let beside = match theirs {
-                    Author::User => (place.file != file.name).then(|| place.clone()),
-                    Author::Walwise => None,
-                };
-                found.push((
-                    index,
-                    Diagnostic {
-                        other_place: beside,
-                        ..mistake
-                    },
-                ));
-            } else {
-                let place = SourceLocation {
-                    file: file.name.clone(),
-                    line: lines::line_of(&file.text, span.start),
-                };
-                first.insert(id.clone(), (index, span.start, place, *author));
-            }
+            let Some((other, at, theirs)) = first.get(id) else {
+                first.insert(id.clone(), (*file, span.start, *author));
+                continue;
+            };
+            let place = SourceLocation {
+                file: other.name.clone(),
+                line: lines::line_of(&other.text, *at),
+            };
+            let help = format!(
+                "the other one is {}:{}; give one of them another id",
+                place.file, place.line
+            );
+            let mistake = Diagnostic::mistake(span.clone(), format!("a second rule `{id}`"), help);
+            let other_place = match theirs {
+                Author::User => (place.file != file.name).then_some(place),
+                Author::Walwise => None,
+            };
+            found.push((
+                index,
+                Diagnostic {
+                    other_place,
+                    ..mistake
+                },
+            ));
         }
         loaded.rules.retain(|(rule, span)| {
-            first
-                .get(&rule.id)
-                .is_some_and(|(file, at, ..)| (*file, *at) == (index, span.start))
+            first.get(&rule.id).is_some_and(|(first_file, at, _)| {
+                std::ptr::eq(*first_file, *file) && *at == span.start
+            })
         });
     }
     found
